@@ -29,14 +29,14 @@ from milp_verix.oracle import oracle
 from milp_verix.oracle.ball_bounds import Preparation
 from milp_verix.oracle.engines import choice
 from milp_verix.oracle.reuse import Memory
-from verix_encodings.propagation import row_slopes
+from verix_encodings import row_slopes
 from verix_encodings.work import worked
 
 _OTHERS = choice._OTHERS
 
 
 def _without(*names: str) -> list[tuple[ModuleType, str, Any]]:
-    return [(choice, "_OTHERS", tuple(one for one in _OTHERS if one.name not in names))]
+    return [(choice, "_OTHERS", tuple(one for one in _OTHERS if one not in names))]
 
 
 TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {

@@ -27,11 +27,10 @@ import milp_verix
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle import oracle
 from milp_verix.oracle.ball_bounds import SmallerBalls
-from verix_encodings import Bounds
+from verix_encodings import Bounds, deepening
 from verix_encodings.arrays import FloatArray
-from verix_encodings.propagation import deepening
-from verix_encodings.propagation.deepening import Deepening
-from verix_encodings.propagation.row_slopes import RowSlopes
+from verix_encodings.deepening import Deepening
+from verix_encodings.row_slopes import RowSlopes
 from verix_encodings.work import worked
 
 CHOSEN = (

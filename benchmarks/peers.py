@@ -25,7 +25,7 @@ from verix_marabou import Found, verix
 import milp_verix
 from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT
-from milp_verix.searches.explain.order import resolve_order
+from milp_verix.searches.order import resolve_order
 
 METHODS = {
     "verix": "VeriX's loop on Marabou in its order, sensitivity with reversal",

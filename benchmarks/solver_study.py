@@ -26,7 +26,7 @@ from tables import Table, add_write, write
 import milp_verix as mv
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.study_run import run_parts
-from milp_verix.views.words.text_tables import STUDY_HEADS, meaning, study_rows
+from milp_verix.views.text_tables import STUDY_HEADS, meaning, study_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = [ROOT / "benchmarks" / name for name in ("solver_study.png", "warm_study.png")]

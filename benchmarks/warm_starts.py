@@ -34,7 +34,7 @@ from tables import Table, write
 import milp_verix
 from milp_verix import Problem
 from milp_verix.base.errors import MilpVerixError
-from milp_verix.comparison.stored_checks import checks_of
+from milp_verix.comparison.compare import checks_of
 from milp_verix.solvers import Session, SolveResult, Targets, open_session
 from verix_encodings import Encoding, Interval, crown_bounds, encode
 from verix_encodings.arrays import FloatArray, IntArray

@@ -16,12 +16,12 @@ import numpy as np
 import milp_verix as mv
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.solvers import Targets, open_session
-from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.session import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp
 from verix_encodings import Interval, Network, NormBall, crown_bounds, encode
 from verix_encodings.network import batch_gradients, batch_values
-from verix_encodings.proofs import SafeBound
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.row_slopes import Relaxed, RowSlopes
+from verix_encodings.safe_bounds import SafeBound
 from verix_encodings.work import worked
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

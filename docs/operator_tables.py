@@ -16,8 +16,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "encodings")]
 
 import milp_verix.models.onnx.trace  # noqa: E402, F401 - it registers the operators
 from milp_verix.models.onnx.folding import FOLDED  # noqa: E402
-from milp_verix.models.onnx.operators.refusals import refusals  # noqa: E402
-from milp_verix.models.onnx.registry import operators  # noqa: E402
+from milp_verix.models.onnx.registry import every_operator, refusals  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators.md"
 _BEGIN, _END = "<!-- tables of {} begin -->", "<!-- tables of {} end -->"
@@ -43,7 +42,7 @@ def written(page: str) -> str:
 def _read() -> str:
     """Return a table for each module of operators: its operators, and their first line."""
     modules: dict[str, dict[object, list[str]]] = {}
-    for name, entry in sorted(operators.items()):
+    for name, entry in sorted(every_operator().items()):
         rows = modules.setdefault(entry.function.__module__, {})
         rows.setdefault(entry.function, []).append(name)
     return "\n\n".join(

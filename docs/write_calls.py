@@ -2,7 +2,8 @@
 
 ``python docs/write_calls.py`` writes ``milp_verix/api/calls.py``, ``milp_verix/api/problem.py``,
 ``milp_verix/study/calls.py`` and the arguments of ``Search``; a test compares them with the table.
-What a call does, and its errors, stand in the docstring of the function that answers it.
+What a call does, and its errors, stand in these files alone: the docstring of a call is kept up to
+its arguments, and from its errors on.
 """
 
 import ast
@@ -57,28 +58,28 @@ class Call:
 
     @property
     def text(self) -> str:
-        """The docstring of the function that answers; its module is not imported."""
-        path = (ROOT / self.module.replace(".", "/")).with_suffix(".py")
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        """The docstring of the call as it stands."""
+        room = "study" if self.method == "many" else "api"
+        tree = ast.parse((ROOT / "milp_verix" / room / "calls.py").read_text(encoding="utf-8"))
         functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
-        found = next(one for one in functions if one.name == self.function)
-        return ast.get_docstring(found) or ""
+        found = next((one for one in functions if one.name == self.name), None)
+        return "" if found is None else ast.get_docstring(found) or ""
 
 
 _SEARCHES = "searches.{}.{}".format
 CALLS = (
-    Call("explain", "explain", _SEARCHES("explain.explain", "explain_problem"), "Explanation"),
-    Call("minimum", "minimum", _SEARCHES("minimum.minimum", "minimum_of"), "Explanation"),
+    Call("explain", "explain", _SEARCHES("explain_search", "explain_problem"), "Explanation"),
+    Call("minimum", "minimum", _SEARCHES("minimum.smallest", "minimum_of"), "Explanation"),
     Call(
         "contrastive",
         "contrastive",
-        _SEARCHES("contrast.contrastive", "contrastive_of"),
+        _SEARCHES("contrastive", "contrastive_of"),
         "ContrastiveExplanation",
     ),
     Call(
         "enumerate",
         "enumerate_explanations",
-        _SEARCHES("importance", "enumerate_problem"),
+        _SEARCHES("importance_search", "enumerate_problem"),
         "Enumeration",
     ),
     Call(
@@ -88,12 +89,12 @@ CALLS = (
         "Ranges",
         ("explanation",),
     ),
-    Call("check", "check", _SEARCHES("explain.explain", "check_problem"), "Check", ("free",)),
-    Call("audit", "audit", _SEARCHES("audit", "audit_of"), "Audit", ("explanation",)),
+    Call("check", "check", _SEARCHES("explain_search", "check_problem"), "Check", ("free",)),
+    Call("audit", "audit", _SEARCHES("audit_search", "audit_of"), "Audit", ("explanation",)),
     Call(
         "relevance", "relevance", _SEARCHES("relevance", "relevance_of"), "Relevance", ("feature",)
     ),
-    Call("importance", "importance", _SEARCHES("importance", "importance_of"), "Importance"),
+    Call("importance", "importance", _SEARCHES("importance_search", "importance_of"), "Importance"),
     Call("radius", "robustness_radius", _SEARCHES("radius_search", "radius_of"), "RobustnessRadii"),
     Call("sweep", "epsilon_sweep", _SEARCHES("sweep", "sweep_of"), "EpsilonSweep"),
     Call("compare", "compare", "comparison.compare.compare_solvers", "Comparison"),
@@ -132,7 +133,7 @@ TYPES = {
     "Encoding": "verix_encodings",
     "Formulation": "verix_encodings",
     "Epsilon": "milp_verix.inputs.radii",
-    "Feature": "milp_verix.inputs.features",
+    "Feature": "milp_verix.inputs.feature",
     "Inputs": "milp_verix.inputs.inputs",
     "NetworkLike": "milp_verix.models.onnx.onnx_network",
     "Check": "milp_verix.results.answers",
@@ -155,11 +156,11 @@ TYPES = {
     "EarlierContrast": "milp_verix.results.earlier",
     "EarlierImportance": "milp_verix.results.earlier",
     "EarlierResult": "milp_verix.results.earlier",
-    "AuditProgress": "milp_verix.searches.audit",
-    "ContrastiveProgress": "milp_verix.searches.contrast.contrast_search",
-    "EnumerationProgress": "milp_verix.searches.importance",
+    "AuditProgress": "milp_verix.searches.audit_search",
+    "ContrastiveProgress": "milp_verix.searches.contrast_search",
+    "EnumerationProgress": "milp_verix.searches.importance_search",
     "MinimumProgress": "milp_verix.searches.minimum.minimum_search",
-    "Progress": "milp_verix.searches.explain.explain",
+    "Progress": "milp_verix.searches.explain_search",
     "RadiusProgress": "milp_verix.searches.radius_search",
     "RangesProgress": "milp_verix.searches.ranges.ranges_search",
     "RelevanceProgress": "milp_verix.searches.relevance",
@@ -185,28 +186,18 @@ _ERRORS = """\
     SolverUnavailableError: the solver is not installed."""
 """What a call raises whose answer says nothing else."""
 _ONE_LINER = """\
-question, asked = parted("{method}", locals())
-{imports}with refusing_no_bounds():
-    return {function}(Problem(**question), **asked)"""
-_WITH_GROUPS = """\
-question, asked = parted("{method}", locals())
-{imports}if inputs is None:
-    question["features"] = groups_for(explanation, features)
-with refusing_no_bounds():
-    return {function}(Problem(**question), **asked)"""
+problem, asked = parted("{method}", locals())
+{imports}return {function}(problem, **asked)"""
 _RULES = """\
 given = fitting("rules", locals())
 {imports}asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-with refusing_no_bounds():
-    return {function}(given.pop("network"), given.pop("rows"), asked, **given)"""
+return {function}(given.pop("network"), given.pop("rows"), asked, **given)"""
 _MANY = """\
 given = different(explain_many, fitting("many", locals()))
-{imports}with refusing_no_bounds():
-    return {function}(**given)"""
+{imports}return {function}(**given)"""
 _METHOD = """\
 given = fitting("{method}", locals())
-{imports}with refusing_no_bounds():
-    return {function}(self, **given)"""
+{imports}return {function}(self, **given)"""
 _INIT = """\
 given = fitting("explain", locals())
 posed = pose(given.pop("network"), given.pop("x"), Given(**given))
@@ -237,7 +228,7 @@ class Problem(PosedProblem):
 
     def __str__(self) -> str:
         \"""The question in words: the prediction, and the changes under which it is to stay.\"""
-        from milp_verix.views.words.wording import question_text
+        from milp_verix.views.wording import question_text
 
         return question_text(self)"""
 _SECTIONS = {
@@ -255,7 +246,8 @@ All options of the calls that ask about a prediction, in the order of their sign
 _MODULE = """\
 \"""{about}
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 \"""
 
 # fmt: off
@@ -277,7 +269,6 @@ def files() -> dict[Path, str]:
     package = ROOT / "milp_verix"
     search = package / "problem" / "search.py"
     entrance = "from milp_verix.api.entrance import {}\n"
-    bounds = "from milp_verix.base.arguments import refusing_no_bounds\n"
     typing = "from typing import TYPE_CHECKING\n\n"
     domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
     search_options = "from milp_verix.problem.search import {}".format
@@ -287,7 +278,6 @@ def files() -> dict[Path, str]:
             "import math\n"
             + typing
             + entrance.format("parted, remedied")
-            + bounds
             + domain
             + "from milp_verix.problem.option_rows import QUESTION\n"
             + search_options("USUAL, fitting, rows_of"),
@@ -298,7 +288,6 @@ def files() -> dict[Path, str]:
             "import math\n"
             + typing
             + entrance.format("remedied")
-            + bounds
             + domain
             + "from milp_verix.problem.problem import PosedProblem, pose\n"
             + search_options("USUAL, Given, Search, fitting"),
@@ -309,7 +298,6 @@ def files() -> dict[Path, str]:
             "import warnings\n"
             + typing
             + entrance.format("different, remedied")
-            + bounds
             + domain
             + search_options("USUAL, fitting"),
             [_call(MANY, ("network", "xs"), _MANY)],
@@ -345,19 +333,17 @@ def _page() -> str:
 
 
 def _one_liner(call: Call) -> str:
-    body = _WITH_GROUPS if call.placed == ("explanation",) else _ONE_LINER
-    return _call(call, ("network", "x"), body.replace("{method}", call.method))
+    return _call(call, ("network", "x"), _ONE_LINER.replace("{method}", call.method))
 
 
 def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
     rows = rows_of(call.method)
-    head, _, errors = call.text.partition("\n\nRaises:\n")
+    head, errors = call.text.partition("\n\nArgs:\n")[0], call.text.partition("\n\nRaises:\n")[2]
     told = _arguments(lead, rows, WIDTH, brief={*QUESTION, *SEARCH})
     doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
-    imports = _imports(call, body)
-    body = body.replace("{imports}", imports).replace("{function}", call.function)
+    body = body.replace("{imports}", _imports(call)).replace("{function}", call.function)
     return _function(
         f"def {call.name}", _signature(first, rows, call.placed, WIDTH), call.result, doc, body
     )
@@ -369,8 +355,7 @@ def _method(call: Call) -> str:
     summary = fill(call.text.partition("\n\n")[0], WIDTH - 8)
     more = f"More, and errors: :func:`milp_verix.{call.name}`."
     doc = f"{summary}\n\n{_arguments((), rows, INSIDE, brief={*rows})}\n\n{more}"
-    imports = _imports(call, "")
-    source = _METHOD.format(method=call.method, imports=imports, function=call.function)
+    source = _METHOD.format(method=call.method, imports=_imports(call), function=call.function)
     placed = ("epsilons",) if call.method == "sweep" else call.placed
     signature = _signature(["self"], rows, placed, INSIDE)
     return _function(f"def {call.method}", signature, call.result, doc, source)
@@ -401,14 +386,9 @@ def _function(head: str, signature: str, result: str, doc: str, body: str) -> st
     return f"@remedied\n{head}(\n{signature}\n) -> {result}:\n{indent(quoted + body, ' ' * 4)}"
 
 
-def _imports(call: Call, body: str) -> str:
-    """Return the imports of a call: what answers a question is loaded once it is asked."""
-    found = [f"from {call.module} import {call.function}"]
-    if "groups_for" in body:
-        found.append("from milp_verix.searches.feature_sets import groups_for")
-    if "Problem(" in body:
-        found.append("from milp_verix.api.problem import Problem")
-    return "\n" + "".join(f"{one}\n" for one in sorted(found)) + "\n"
+def _imports(call: Call) -> str:
+    """Return the import of a call: what answers a question is loaded once it is asked."""
+    return f"\nfrom {call.module} import {call.function}\n\n"
 
 
 def _signature(

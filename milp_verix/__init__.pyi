@@ -38,7 +38,7 @@ from .comparison.embedded_runs import (
 from .embedding.embed import VerixFormulation as VerixFormulation, embed as embed
 from .embedding.embedded import Embedded as Embedded
 from .embedding.embedded_check import EmbeddedCheck as EmbeddedCheck
-from .inputs.features import (
+from .inputs.feature import (
     Feature as Feature,
     binary as binary,
     category as category,
@@ -72,10 +72,10 @@ from .results.contrast import (
 from .results.explanation import EpsilonSweep as EpsilonSweep, Explanation as Explanation
 from .results.importance import Importance as Importance, Relevance as Relevance
 from .results.ranges import Ranges as Ranges, RobustnessRadii as RobustnessRadii
-from .searches.audit import AuditProgress as AuditProgress
-from .searches.contrast.contrast_search import ContrastiveProgress as ContrastiveProgress
-from .searches.explain.explain import Progress as Progress
-from .searches.importance import EnumerationProgress as EnumerationProgress
+from .searches.audit_search import AuditProgress as AuditProgress
+from .searches.contrast_search import ContrastiveProgress as ContrastiveProgress
+from .searches.explain_search import Progress as Progress
+from .searches.importance_search import EnumerationProgress as EnumerationProgress
 from .searches.minimum.minimum_search import MinimumProgress as MinimumProgress
 from .searches.minimum.search_limits import SearchLimits as SearchLimits
 from .searches.radius_search import RadiusProgress as RadiusProgress

@@ -6,8 +6,9 @@ from milp_verix.cli.startup import loading
 def main() -> None:
     """Run the command line."""
     with loading():
-        from milp_verix.cli.app import main as run
-    run()
+        from milp_verix.cli.app import app, ending
+    with ending():
+        app()
 
 
 if __name__ == "__main__":

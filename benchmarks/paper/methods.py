@@ -12,7 +12,7 @@ from benchmarks.paper.workplace import Workplace
 from benchmarks.verix_marabou import Found, verix
 from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT
-from milp_verix.searches.explain.order import resolve_order
+from milp_verix.searches.order import resolve_order
 
 COMPLETE: dict[str, dict[str, Any]] = {
     "complete": {},

@@ -34,10 +34,10 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.crown import upper_form
 from verix_encodings.encoding import BallEncoding, encode_values
 from verix_encodings.network import Network
 from verix_encodings.program import LEAST_BIG_M, Expressions, Program, ProgramBuilder
-from verix_encodings.propagation.crown import upper_form
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +83,7 @@ class ContrastProgram:
 
 
 def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
-    """Return ``g`` and ``G`` of ``Σ_k g_k u_k ≥ G``, which CROWN proves for counterfactuals.
-
-    Both are rounded outward.
-    """
+    """Return ``g``, ``G`` of ``Σ_k g_k u_k ≥ G``, which CROWN proves, rounded outward."""
     unit = np.zeros((1, contrast.margins.output_size))
     unit[0, contrast.rival] = 1.0
     last = len(contrast.margins.nodes)
@@ -104,10 +101,7 @@ def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
 def contrast_program(
     contrast: Contrast, ball: BallEncoding, explanations: Sequence[frozenset[int]] = ()
 ) -> ContrastProgram:
-    """Return the program; ``ball`` encodes the inputs, with every coordinate free.
-
-    ``explanations`` are sets of units; they are for choices alone.
-    """
+    """Return the program; ``ball`` encodes free inputs, ``explanations`` are sets of choices."""
     builder = ProgramBuilder()
     count = contrast.costs.size
     moved = np.zeros(count, dtype=np.intp)

@@ -26,7 +26,6 @@ from typing import TypeAlias
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
 from verix_encodings.blocks.formulations import ReluEncoding
 from verix_encodings.blocks.input_ball import linf_ball
 from verix_encodings.blocks.layers import big_m_relu
@@ -58,6 +57,8 @@ class Cover:
 
 
 Constraint: TypeAlias = Scenario | Cover
+
+DEFAULT_SEGMENTS = 6
 
 
 def row_error(constraints: Iterable[Constraint]) -> float:

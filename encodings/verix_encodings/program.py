@@ -282,23 +282,24 @@ class ProgramBuilder:
 
     def column_bounds(self, columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the lower and the upper bounds of ``columns``."""
-        lower = _joined(low for _, _, low, _ in self._columns)
-        upper = _joined(high for *_, high in self._columns)
-        return lower[columns], upper[columns]
+        _, _, lower, upper = _by_part(self._columns, 4)
+        return _joined(lower)[columns], _joined(upper)[columns]
 
     def build(self) -> Program:
         """Return the :class:`Program` of all columns and rows added."""
         matrix = self._matrix()
+        row_prefixes, rows, row_lower, row_upper = _by_part(self._rows, 4)
+        prefixes, columns, lower, upper = _by_part(self._columns, 4)
         spend_entries(matrix.nnz + sum(matrix.shape), 32)
         return Program(
             matrix=matrix,
-            row_lower=frozen(_joined(lower for _, _, lower, _ in self._rows)),
-            row_upper=frozen(_joined(upper for *_, upper in self._rows)),
-            column_lower=frozen(_joined(lower for _, _, lower, _ in self._columns)),
-            column_upper=frozen(_joined(upper for *_, upper in self._columns)),
+            row_lower=frozen(_joined(row_lower)),
+            row_upper=frozen(_joined(row_upper)),
+            column_lower=frozen(_joined(lower)),
+            column_upper=frozen(_joined(upper)),
             integer=_joined(self._integer, bool),
-            row_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._rows),
-            column_labels=tuple((prefix, numbers) for prefix, numbers, _, _ in self._columns),
+            row_labels=tuple(zip(row_prefixes, rows, strict=True)),
+            column_labels=tuple(zip(prefixes, columns, strict=True)),
             quadratic_rows=tuple(self._quadratic_rows),
             indicators=tuple(self._indicators),
             sos1=tuple(self._sos1),
@@ -309,11 +310,10 @@ class ProgramBuilder:
         """Return the matrix of all rows: programs grow, so new ones join those built before."""
         built = self._built
         first = built.shape[0]
-        rows = _joined((r for r, _, _ in self._entries), np.intp) - first
-        columns = _joined((c for _, c, _ in self._entries), np.intp)
-        data = _joined(d for _, _, d in self._entries)
+        rows, columns, data = _by_part(self._entries, 3)
+        places = _joined(rows, np.intp) - first, _joined(columns, np.intp)
         shape = self._row_count - first, self._column_count
-        further = sp.csr_array((data, (rows, columns)), shape=shape)
+        further = sp.csr_array((_joined(data), places), shape=shape)
         further.eliminate_zeros()
         further.sort_indices()
         joined = (
@@ -339,6 +339,11 @@ def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
         return row, matrix.indices, matrix.data
     block = sp.coo_array(matrix)
     return block.row, block.col, block.data
+
+
+def _by_part(blocks: Sequence[tuple[Any, ...]], parts: int) -> Sequence[tuple[Any, ...]]:
+    """Return the first parts of all blocks, their second ones, and so on."""
+    return [*zip(*blocks, strict=True)] or [()] * parts
 
 
 def _joined(parts: Iterable[NDArray[Any]], kind: type = float) -> NDArray[Any]:

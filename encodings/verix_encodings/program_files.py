@@ -164,29 +164,26 @@ def _lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:
         yield f" <= {rule.upper:.17g}"
     yield "Bounds"
     for name, low, high in zip(columns, program.column_lower, program.column_upper, strict=True):
-        yield (
-            f" {name} free"
-            if low == -high == -np.inf
-            else f" {_end(low)} <= {name} <= {_end(high)}"
-        )
+        free = low == -high == -np.inf
+        yield f" {name} free" if free else f" {_end(low)} <= {name} <= {_end(high)}"
     # the section Binaries would widen the bounds of a binary that is fixed
-    integers = [columns[j] for j in np.flatnonzero(program.integer)]
-    if integers:
-        yield "Generals"
-    for name in integers:
-        yield f" {name}"
-    if program.sos1:
-        yield "SOS"
+    integers = [f" {columns[j]}" for j in np.flatnonzero(program.integer)]
+    sets, maxima = [], []
     for chosen in program.sos1:
         members = " ".join(f"{columns[j]}:{k}" for k, j in enumerate(chosen.columns, start=1))
-        yield f" {chosen.name}: S1:: {members}"
-    if program.maxima:
-        yield "General Constraints"
+        sets.append(f" {chosen.name}: S1:: {members}")
     for one in program.maxima:
         among = [columns[j] for j in one.columns]
         among += [] if one.constant is None else [f"{one.constant:.17g}"]
-        yield f" {one.name}: {columns[one.result]} = MAX ( {' , '.join(among)} )"
+        maxima.append(f" {one.name}: {columns[one.result]} = MAX ( {' , '.join(among)} )")
+    yield from _section("Generals", integers)
+    yield from _section("SOS", sets)
+    yield from _section("General Constraints", maxima)
     yield "End"
+
+
+def _section(head: str, lines: list[str]) -> list[str]:
+    return [head, *lines] if lines else []
 
 
 def _rows(program: ProgramData, columns: list[str]) -> Iterator[str]:

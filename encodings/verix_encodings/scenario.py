@@ -49,11 +49,11 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Interval, Region
 from verix_encodings.bounds.norm_ball import NormBall
 from verix_encodings.encoding import Constraint, Cover, Scenario, encode_values
+from verix_encodings.interval_bounds import BoundMethod
 from verix_encodings.network import Network
 from verix_encodings.program import Expressions, Program, ProgramBuilder
 from verix_encodings.program_files import blocks
-from verix_encodings.proofs import encoding_error
-from verix_encodings.propagation.interval_bounds import BoundMethod
+from verix_encodings.safe_bounds import encoding_error
 
 Columns = dict[str, tuple[IntArray, IntArray]]
 """The columns of each prefix and the numbers behind it, see ``program_files.blocks``."""

@@ -1,6 +1,7 @@
 """The questions about a prediction, each in one call.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off
@@ -11,7 +12,6 @@ import math
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import parted, remedied
-from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.option_rows import QUESTION
 from milp_verix.problem.search import USUAL, fitting, rows_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from milp_verix.base.tolerances import Tolerances
-    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
     from milp_verix.models.onnx.onnx_network import NetworkLike
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from milp_verix.results.explanation import EpsilonSweep, Explanation
     from milp_verix.results.importance import Importance, Relevance
     from milp_verix.results.ranges import Ranges, RobustnessRadii
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
@@ -97,8 +97,8 @@ def explain(
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
-            by the sequential one, with a note.
+            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
+            sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
@@ -134,13 +134,11 @@ def explain(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("explain", locals())
+    problem, asked = parted("explain", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.explain.explain import explain_problem
+    from milp_verix.searches.explain_search import explain_problem
 
-    with refusing_no_bounds():
-        return explain_problem(Problem(**question), **asked)
+    return explain_problem(problem, **asked)
 
 
 @remedied
@@ -230,13 +228,11 @@ def minimum(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("minimum", locals())
+    problem, asked = parted("minimum", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.minimum.minimum import minimum_of
+    from milp_verix.searches.minimum.smallest import minimum_of
 
-    with refusing_no_bounds():
-        return minimum_of(Problem(**question), **asked)
+    return minimum_of(problem, **asked)
 
 
 @remedied
@@ -330,13 +326,11 @@ def contrastive(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("contrastive", locals())
+    problem, asked = parted("contrastive", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.contrast.contrastive import contrastive_of
+    from milp_verix.searches.contrastive import contrastive_of
 
-    with refusing_no_bounds():
-        return contrastive_of(Problem(**question), **asked)
+    return contrastive_of(problem, **asked)
 
 
 @remedied
@@ -400,13 +394,11 @@ def enumerate_explanations(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("enumerate", locals())
+    problem, asked = parted("enumerate", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance import enumerate_problem
+    from milp_verix.searches.importance_search import enumerate_problem
 
-    with refusing_no_bounds():
-        return enumerate_problem(Problem(**question), **asked)
+    return enumerate_problem(problem, **asked)
 
 
 @remedied
@@ -490,16 +482,11 @@ def inflate(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("inflate", locals())
+    problem, asked = parted("inflate", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.feature_sets import groups_for
     from milp_verix.searches.ranges.inflate import inflate_problem
 
-    if inputs is None:
-        question["features"] = groups_for(explanation, features)
-    with refusing_no_bounds():
-        return inflate_problem(Problem(**question), **asked)
+    return inflate_problem(problem, **asked)
 
 
 @remedied
@@ -564,13 +551,11 @@ def check(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("check", locals())
+    problem, asked = parted("check", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.explain.explain import check_problem
+    from milp_verix.searches.explain_search import check_problem
 
-    with refusing_no_bounds():
-        return check_problem(Problem(**question), **asked)
+    return check_problem(problem, **asked)
 
 
 @remedied
@@ -656,16 +641,11 @@ def audit(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("audit", locals())
+    problem, asked = parted("audit", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.audit import audit_of
-    from milp_verix.searches.feature_sets import groups_for
+    from milp_verix.searches.audit_search import audit_of
 
-    if inputs is None:
-        question["features"] = groups_for(explanation, features)
-    with refusing_no_bounds():
-        return audit_of(Problem(**question), **asked)
+    return audit_of(problem, **asked)
 
 
 @remedied
@@ -734,13 +714,11 @@ def relevance(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("relevance", locals())
+    problem, asked = parted("relevance", locals())
 
-    from milp_verix.api.problem import Problem
     from milp_verix.searches.relevance import relevance_of
 
-    with refusing_no_bounds():
-        return relevance_of(Problem(**question), **asked)
+    return relevance_of(problem, **asked)
 
 
 @remedied
@@ -822,13 +800,11 @@ def importance(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("importance", locals())
+    problem, asked = parted("importance", locals())
 
-    from milp_verix.api.problem import Problem
-    from milp_verix.searches.importance import importance_of
+    from milp_verix.searches.importance_search import importance_of
 
-    with refusing_no_bounds():
-        return importance_of(Problem(**question), **asked)
+    return importance_of(problem, **asked)
 
 
 @remedied
@@ -909,13 +885,11 @@ def robustness_radius(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("radius", locals())
+    problem, asked = parted("radius", locals())
 
-    from milp_verix.api.problem import Problem
     from milp_verix.searches.radius_search import radius_of
 
-    with refusing_no_bounds():
-        return radius_of(Problem(**question), **asked)
+    return radius_of(problem, **asked)
 
 
 @remedied
@@ -996,13 +970,11 @@ def epsilon_sweep(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    question, asked = parted("sweep", locals())
+    problem, asked = parted("sweep", locals())
 
-    from milp_verix.api.problem import Problem
     from milp_verix.searches.sweep import sweep_of
 
-    with refusing_no_bounds():
-        return sweep_of(Problem(**question), **asked)
+    return sweep_of(problem, **asked)
 
 
 @remedied
@@ -1096,13 +1068,11 @@ def compare(
         InputError: an argument does not fit, or no pair does.
         ModelError: the network cannot be read or encoded.
     """
-    question, asked = parted("compare", locals())
+    problem, asked = parted("compare", locals())
 
-    from milp_verix.api.problem import Problem
     from milp_verix.comparison.compare import compare_solvers
 
-    with refusing_no_bounds():
-        return compare_solvers(Problem(**question), **asked)
+    return compare_solvers(problem, **asked)
 
 
 @remedied
@@ -1161,13 +1131,11 @@ def encode_check(
             ball, or leaves float64.
         ModelError: the network cannot be read or encoded.
     """
-    question, asked = parted("export", locals())
+    problem, asked = parted("export", locals())
 
-    from milp_verix.api.problem import Problem
     from milp_verix.oracle.check_program import encode_problem
 
-    with refusing_no_bounds():
-        return encode_problem(Problem(**question), **asked)
+    return encode_problem(problem, **asked)
 
 
 @remedied
@@ -1226,5 +1194,4 @@ def find_rules(
     from milp_verix.searches.ranges.inflate import rules_of_table
 
     asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-    with refusing_no_bounds():
-        return rules_of_table(given.pop("network"), given.pop("rows"), asked, **given)
+    return rules_of_table(given.pop("network"), given.pop("rows"), asked, **given)

@@ -8,12 +8,16 @@ from collections.abc import Callable, Collection
 from dataclasses import fields
 from functools import wraps
 from inspect import signature
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import meant, shortened
 from milp_verix.problem.option_rows import QUESTION, SEARCH
 from milp_verix.problem.search import Search, fitting, rows_of
+
+if TYPE_CHECKING:
+    from milp_verix.api.problem import Problem
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -21,13 +25,15 @@ R = TypeVar("R")
 _OF_SEARCH = frozenset(one.name for one in fields(Search))
 
 
-def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of ``Problem``, and those of its method ``call``, from those given.
+def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]:
+    """Return the problem, and the arguments of its method ``call``, from the arguments given.
 
     The search's options become one of the method's. The time limit runs from now on: reading the
-    network and posing the problem count towards it. Raises ``InputError`` for an option of the
-    search or of the method that does not fit; those of the question are checked by ``Problem``.
+    network and posing the problem count towards it. An explanation that is a result brings its
+    groups. Raises ``InputError`` for an option that does not fit.
     """
+    from milp_verix.api.problem import Problem
+
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
     if "epsilon" not in question:  # of calls that ask about several radii
@@ -37,7 +43,12 @@ def parted(call: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
         search["time_limit"] = deadline_in(limit)
-    return question, {**fitting(call, given), "search": Search(**search)}
+    asked = {**fitting(call, given), "search": Search(**search)}
+    if "explanation" in asked and question["inputs"] is None:
+        from milp_verix.searches.feature_sets import groups_for
+
+        question["features"] = groups_for(asked["explanation"], question["features"])
+    return Problem(**question), asked
 
 
 def _own_radii(several: Any) -> Any:
@@ -48,7 +59,10 @@ def _own_radii(several: Any) -> Any:
 
 
 def remedied(function: Callable[P, R]) -> Callable[P, R]:
-    """Return ``function``; its error for a missing or unknown option says what to give instead."""
+    """Return ``function``; its error for a missing or unknown option says what to give instead.
+
+    Bounds that it needs and that do not exist are an ``InputError``.
+    """
     plain = signature(function)
     readable = [
         one if one.annotation is one.empty else one.replace(annotation=_Told(one.annotation))
@@ -57,14 +71,15 @@ def remedied(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> R:
-        try:
-            return function(*args, **options)
-        except TypeError as error:
-            trace = error.__traceback__
-            if trace is None or trace.tb_next is not None:  # raised inside, not by the call
-                raise
-            told = str(error).replace("Problem.__init__", "Problem")
-            raise TypeError(shortened(told + _remedy(told, plain.parameters))) from None
+        with refusing_no_bounds():
+            try:
+                return function(*args, **options)
+            except TypeError as error:
+                trace = error.__traceback__
+                if trace is None or trace.tb_next is not None:  # raised inside, not by the call
+                    raise
+                told = str(error).replace("Problem.__init__", "Problem")
+                raise TypeError(shortened(told + _remedy(told, plain.parameters))) from None
 
     call.__signature__ = plain.replace(  # type: ignore[attr-defined]
         parameters=readable, return_annotation=_Told(plain.return_annotation)

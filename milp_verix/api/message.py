@@ -16,17 +16,16 @@ import numpy as np
 
 from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, printable
-from milp_verix.inputs.features import integer
+from milp_verix.inputs.feature import integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.stored import Passage
 from milp_verix.models.loaded_model import LoadedModel, Origin
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.models.onnx.sources.text_model import TextPipeline, text_model
-from milp_verix.models.onnx.sources.text_trees import text_trees
-from milp_verix.models.onnx.sources.text_words import Place, WordReader
-from milp_verix.models.trees.registry import reader_of
+from milp_verix.models.onnx.text_model import TextPipeline, text_model, text_trees
+from milp_verix.models.onnx.text_words import Place, WordReader
+from milp_verix.models.trees.readers import reader_of
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.words.labels import marked_words
+from milp_verix.views.labels import marked_words
 from verix_encodings.arrays import IntArray
 
 

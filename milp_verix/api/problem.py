@@ -1,6 +1,7 @@
 """``Problem``: a question about one prediction, with methods that answer it.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off
@@ -11,7 +12,6 @@ import math
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import remedied
-from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import USUAL, Given, Search, fitting
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.certificates.certify import Certifiable
-    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
     from milp_verix.models.onnx.onnx_network import NetworkLike
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from milp_verix.results.explanation import EpsilonSweep, Explanation
     from milp_verix.results.importance import Importance, Relevance
     from milp_verix.results.ranges import Ranges, RobustnessRadii
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.explain.explain import Progress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
@@ -130,10 +130,9 @@ class Problem(PosedProblem):
         """
         given = fitting("explain", locals())
 
-        from milp_verix.searches.explain.explain import explain_problem
+        from milp_verix.searches.explain_search import explain_problem
 
-        with refusing_no_bounds():
-            return explain_problem(self, **given)
+        return explain_problem(self, **given)
 
     @remedied
     def minimum(
@@ -168,10 +167,9 @@ class Problem(PosedProblem):
         """
         given = fitting("minimum", locals())
 
-        from milp_verix.searches.minimum.minimum import minimum_of
+        from milp_verix.searches.minimum.smallest import minimum_of
 
-        with refusing_no_bounds():
-            return minimum_of(self, **given)
+        return minimum_of(self, **given)
 
     @remedied
     def contrastive(
@@ -197,10 +195,9 @@ class Problem(PosedProblem):
         """
         given = fitting("contrastive", locals())
 
-        from milp_verix.searches.contrast.contrastive import contrastive_of
+        from milp_verix.searches.contrastive import contrastive_of
 
-        with refusing_no_bounds():
-            return contrastive_of(self, **given)
+        return contrastive_of(self, **given)
 
     @remedied
     def enumerate(
@@ -220,10 +217,9 @@ class Problem(PosedProblem):
         """
         given = fitting("enumerate", locals())
 
-        from milp_verix.searches.importance import enumerate_problem
+        from milp_verix.searches.importance_search import enumerate_problem
 
-        with refusing_no_bounds():
-            return enumerate_problem(self, **given)
+        return enumerate_problem(self, **given)
 
     @remedied
     def inflate(
@@ -250,8 +246,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.ranges.inflate import inflate_problem
 
-        with refusing_no_bounds():
-            return inflate_problem(self, **given)
+        return inflate_problem(self, **given)
 
     @remedied
     def check(
@@ -267,10 +262,9 @@ class Problem(PosedProblem):
         """
         given = fitting("check", locals())
 
-        from milp_verix.searches.explain.explain import check_problem
+        from milp_verix.searches.explain_search import check_problem
 
-        with refusing_no_bounds():
-            return check_problem(self, **given)
+        return check_problem(self, **given)
 
     @remedied
     def audit(
@@ -298,10 +292,9 @@ class Problem(PosedProblem):
         """
         given = fitting("audit", locals())
 
-        from milp_verix.searches.audit import audit_of
+        from milp_verix.searches.audit_search import audit_of
 
-        with refusing_no_bounds():
-            return audit_of(self, **given)
+        return audit_of(self, **given)
 
     @remedied
     def relevance(
@@ -323,8 +316,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.relevance import relevance_of
 
-        with refusing_no_bounds():
-            return relevance_of(self, **given)
+        return relevance_of(self, **given)
 
     @remedied
     def importance(
@@ -348,10 +340,9 @@ class Problem(PosedProblem):
         """
         given = fitting("importance", locals())
 
-        from milp_verix.searches.importance import importance_of
+        from milp_verix.searches.importance_search import importance_of
 
-        with refusing_no_bounds():
-            return importance_of(self, **given)
+        return importance_of(self, **given)
 
     @remedied
     def radius(
@@ -379,8 +370,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.radius_search import radius_of
 
-        with refusing_no_bounds():
-            return radius_of(self, **given)
+        return radius_of(self, **given)
 
     @remedied
     def sweep(
@@ -408,8 +398,7 @@ class Problem(PosedProblem):
 
         from milp_verix.searches.sweep import sweep_of
 
-        with refusing_no_bounds():
-            return sweep_of(self, **given)
+        return sweep_of(self, **given)
 
     @remedied
     def compare(
@@ -449,8 +438,7 @@ class Problem(PosedProblem):
 
         from milp_verix.comparison.compare import compare_solvers
 
-        with refusing_no_bounds():
-            return compare_solvers(self, **given)
+        return compare_solvers(self, **given)
 
     @remedied
     def export(
@@ -470,8 +458,7 @@ class Problem(PosedProblem):
 
         from milp_verix.oracle.check_program import encode_problem
 
-        with refusing_no_bounds():
-            return encode_problem(self, **given)
+        return encode_problem(self, **given)
 
     def certify(
         self, explanation: Certifiable, *, time_limit: float | None = None
@@ -483,6 +470,6 @@ class Problem(PosedProblem):
 
     def __str__(self) -> str:
         """The question in words: the prediction, and the changes under which it is to stay."""
-        from milp_verix.views.words.wording import question_text
+        from milp_verix.views.wording import question_text
 
         return question_text(self)

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import wraps
 from inspect import signature
 from numbers import Real
+from operator import is_not
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -23,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from milp_verix.base.errors import InputError, meant, refusing
 from verix_encodings.arrays import FloatArray
-from verix_encodings.propagation.interval_bounds import NoBoundsError
+from verix_encodings.interval_bounds import NoBoundsError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -131,12 +132,11 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 called = function.__qualname__.removesuffix(".__init__")
                 told = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
                 raise TypeError(told + meant(unknown[0], names))
-            given = accepted({**dict(zip(names, args, strict=False)), **options}, kinds)
-            placed: Any = [given.get(*pair) for pair in zip(names, args, strict=False)]
-            named: Any = {name: given[name] for name in options}
-            placed += args[len(names) :]
+            placed: Any = accepted(dict(zip(names, args, strict=False)), kinds).values()
+            named: Any = accepted(options, kinds)
+            more: Any = args[len(names) :]
             with refusing_no_bounds():
-                return function(*placed, **named)
+                return function(*placed, *more, **named)
 
         return run
 
@@ -169,7 +169,7 @@ def detached(value: Any) -> Any:
     if isinstance(value, list | tuple):
         ones = [*map(detached, value)]
         make = getattr(value, "_make", type(value))  # of named tuples
-        return make(ones) if any(a is not b for a, b in zip(ones, value, strict=True)) else value
+        return make(ones) if any(map(is_not, ones, value)) else value
     return value
 
 

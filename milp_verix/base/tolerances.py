@@ -45,7 +45,7 @@ class Tolerances:
 
     def needed(self, magnitudes: FloatArray) -> FloatArray:
         """Return :meth:`decisive` for each of ``magnitudes``, in the same shape (margins,)."""
-        return np.array([self.decisive(float(magnitude)) for magnitude in magnitudes])
+        return np.fmax(self.margin, self.relative_margin * magnitudes)
 
 
 def tolerances_of(given: Any) -> Tolerances:

@@ -100,10 +100,7 @@ _OTHER_POINTS = 64
 
 
 def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
-    """Return the claim that the irrelevant features of ``explanation`` keep the prediction.
-
-    ``output`` names the tensor of the network's scores.
-    """
+    """Return the claim of ``explanation``; ``output`` names the tensor of the network's scores."""
     kept = explanation.prediction
     if explanation.delta is None:
         asked: dict[str, Any] = {"class": kept}
@@ -150,10 +147,7 @@ def numbers_of(entries: Sequence[int | str]) -> FloatArray:
 
 
 def bits_of(numbers: ArrayLike) -> int:
-    """Return as many binary digits behind the point as none of the floats needs more; at least 1.
-
-    Integers and infinite numbers need none.
-    """
+    """Return the most binary digits behind the point that a float needs, at least 1."""
     values = np.asarray(numbers)
     if values.dtype.kind != "f":
         return 1

@@ -14,9 +14,9 @@ import onnx
 from milp_verix.base.arguments import SECONDS, checked, instance_of, seconds_of
 from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, refusing
+from milp_verix.certificates.case_trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.certificates.certificate import Certificate, claim_data, question_bits
-from milp_verix.certificates.leaves import NoProofError, Tree
-from milp_verix.certificates.proofs import Proof, points_of, with_sets
+from milp_verix.certificates.phase_leaves import NoProofError, Tree
 from milp_verix.certificates.reading import ReadClaim, Reading, RoundedClaim, margins_of, read
 from milp_verix.certificates.restated import (
     box_explanation,
@@ -26,10 +26,10 @@ from milp_verix.certificates.restated import (
     relevant_explanation,
     sound_explanation,
 )
-from milp_verix.certificates.trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
+from milp_verix.certificates.whole_proof import Proof, points_of, with_sets
 from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.onnx.model_file import serialised
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
-from milp_verix.models.onnx.sources.model_file import serialised
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.audit import Audit
 from milp_verix.results.explanation import Explanation
@@ -186,11 +186,7 @@ def _trees(
     exact: Callable[[], Claim],
     deadline: Deadline,
 ) -> list[Tree]:
-    """Return trees found in float64, else in exact arithmetic.
-
-    Exact arithmetic splits inputs, and needs less room. ``free`` is the number of coordinates that
-    are free; None for exact arithmetic alone.
-    """
+    """Return trees in float64, else exact; ``free`` counts coordinates, None for exact alone."""
     if free is not None:
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):

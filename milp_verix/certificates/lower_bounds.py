@@ -24,7 +24,7 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.leaves import NoProofError
+from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.engines.phase_search import PhaseSearch
@@ -68,10 +68,7 @@ def asked_bound(explanation: Explanation) -> dict[str, Any]:
 
 
 def bound_proof(claim: Claim, asked: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
-    """Return a proof that no explanation costs less than the bound ``asked`` for.
-
-    Raises ``NoProofError`` if the deadline passes, or no scenario refutes a set that is cheaper.
-    """
+    """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
     if claim.ball.rules:
         raise NoProofError("inputs with rules have no scenarios")
     try:
@@ -222,10 +219,7 @@ _CLIMBS, _MORE_CLIMBS = 3, 16
 
 
 class Refuter:
-    """Finds perturbations; ``known`` has those found so far, shape (d, N), in whole steps.
-
-    ``step`` is the exact length of a step, and ``perturbations`` are all of the ball.
-    """
+    """Finds perturbations of the ball; ``known``, (d, N), are those found, in whole steps."""
 
     def __init__(self, claim: Claim, deadline: Deadline) -> None:
         ball, size, one = claim.ball, claim.net.size, claim.one
@@ -259,11 +253,7 @@ class Refuter:
         return bool(np.any(p.margins_at(p.weight(selection), self.known) > 1e-7))
 
     def against(self, selection: FloatArray) -> list[int] | None:
-        """Return the moves of a new perturbation that ``selection`` does not survive, or None.
-
-        Whole selections are searched to the end; fractional ones by gradients alone, and small
-        violations of these count as none.
-        """
+        """Return new moves that ``selection`` does not survive; a whole one is searched out."""
         p, whole = self.perturbations, bool(np.all((selection == 0) | (selection == 1)))
         weight = p.weight(selection)
         starts = np.concatenate([np.zeros((weight.size, 1)), self.known], axis=1)
@@ -292,10 +282,7 @@ class Refuter:
         return moves[best]
 
     def _searched(self, chosen: BoolArray) -> FloatArray | None:
-        """Return a perturbation that the set ``chosen`` does not survive, by branching on phases.
-
-        None if there is none, or the deadline passes.
-        """
+        """Return a perturbation that the set ``chosen`` does not survive, by phases, or None."""
         p, network = self.perturbations, self.perturbations.margins
         fixed = chosen[p.feature_of]
         box = Interval(*(np.where(fixed, p.centre, end) for end in (p.box.lower, p.box.upper)))

@@ -12,7 +12,7 @@ Martin, *Branching rules revisited*, 2005: the product of both gains).
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -28,8 +28,8 @@ from milp_verix.certificates.certificate import (
     exact,
     question_bits,
 )
-from milp_verix.certificates.leaves import NoProofError, Tree
-from milp_verix.certificates.proofs import Proof
+from milp_verix.certificates.phase_leaves import NoProofError, Tree
+from milp_verix.certificates.whole_proof import Proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.missing_values import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork
@@ -122,7 +122,9 @@ def _weighed(
     const = Fraction(margin.get(0, 0) - claim.limit, net.one) + base / net.one**2
     starts = _starts(tree)
     largest = np.maximum.reduceat(np.abs(values), starts) if starts.size else np.zeros(0)
-    spare = 0.0 if _whole(values) else relative_error(largest.size + 4) * float(largest.sum())
+    # sums of whole numbers are exact in float64
+    whole = np.all(values == np.round(values)) and np.abs(values).sum() < 2.0**52
+    spare = 0.0 if whole else relative_error(largest.size + 4) * float(largest.sum())
     cut = float(-const)
     return values, (cut if Fraction(cut) <= -const else float(np.nextafter(cut, -np.inf))) - spare
 
@@ -140,10 +142,7 @@ class _Box:
 
 @dataclass(slots=True, eq=False)
 class _Cases:
-    """The search for the cases of one margin, with ``values`` (N,) of leaves; see the module.
-
-    A case is closed if the sum of its highest leaves is at most ``cut``.
-    """
+    """The search for cases of one margin, whose leaves add ``values``, (N,), up to ``cut``."""
 
     claim: TreeClaim
     cells: Cells
@@ -152,10 +151,6 @@ class _Cases:
     values: FloatArray
     cut: float
     deadline: Deadline
-    place: dict[int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.place = {1 + f: place for place, f in enumerate(self.boxes.features.tolist())}
 
     def tree(self) -> Tree:
         """Return the tree of cases."""
@@ -205,14 +200,12 @@ class _Cases:
 
     def _follow(self, before: Any, after: Any, low: IntArray, high: IntArray) -> None:
         """Move ends of cells as far as rules and whole numbers moved the exact ones."""
-        for v, place in self.place.items():
-            thresholds = self.cells.of_feature(v - 1)
-            if after[0][v] != before[0][v]:
-                cell = int(np.searchsorted(thresholds, after[0][v] / self.claim.one, "left"))
-                low[place] = max(low[place], cell)
-            if after[1][v] != before[1][v]:
-                cell = int(np.searchsorted(thresholds, after[1][v] / self.claim.one, "left"))
-                high[place] = min(high[place], cell)
+        for place, f in enumerate(self.boxes.features.tolist()):
+            thresholds = self.cells.of_feature(f)
+            for end, was, cells, inner in zip(after, before, (low, high), (max, min), strict=True):
+                if end[1 + f] != was[1 + f]:
+                    cell = int(np.searchsorted(thresholds, end[1 + f] / self.claim.one, "left"))
+                    cells[place] = inner(cells[place], cell)
 
     def _best(self, box: _Box, starts: IntArray, tops: FloatArray) -> tuple[int, int]:
         """Return the feature, by its place, and the cell behind which a box is best split."""
@@ -250,21 +243,13 @@ class _Cases:
         return most[1]
 
 
-def _whole(values: FloatArray) -> bool:
-    """Return whether all sums of ``values`` are exact in float64."""
-    return bool(np.all(values == np.round(values)) and np.abs(values).sum() < 2.0**52)
-
-
 def _starts(tree: IntArray) -> IntArray:
     """Return the place of the first leaf of each tree, given the ascending trees of leaves."""
     return np.flatnonzero(np.diff(tree, prepend=-1))
 
 
 def proof_of_trees(explanation: Explanation, network: LoadedModel, deadline: Deadline) -> Proof:
-    """Return the proof of an explanation of trees, with the file that it is about.
-
-    Raises ``NoProofError`` where there is none.
-    """
+    """Return the proof of an explanation of trees, with their file; or ``NoProofError``."""
     explanation.refuse_other(network)
     described = explanation.inputs
     read = with_missing(network, described.missing if described is not None else {})

@@ -104,10 +104,7 @@ class ReadClaim(Claim):
 def rounded_network(
     exact: ExactNetwork, outputs: Sequence[Form]
 ) -> tuple[Network, tuple[IntArray, ...]]:
-    """Return the neurons and ``outputs`` as a network, with coefficients rounded to float64.
-
-    The second part holds, for each value but the last, the checker's number of each of its entries.
-    """
+    """Return neurons and ``outputs``, rounded to float64, with the checker's numbers of values."""
     count = 1 + exact.size + len(exact.rows)
     # the value of each variable, and its place there
     home, place = np.zeros(count, dtype=np.intp), np.zeros(count, dtype=np.intp)

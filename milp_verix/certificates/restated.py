@@ -21,7 +21,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, refusing
 from milp_verix.certificates.certificate import claim_data
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.problem.ball import make_ball
 from milp_verix.results.audit import Audit
@@ -52,10 +52,7 @@ def sound_explanation(audit: Audit) -> Explanation:
 
 
 def refuting_explanation(audit: Audit) -> Explanation:
-    """Return an explanation whose feature 0 is all that a set leaves free, with its counterexample.
-
-    ``audit`` must have a counterexample.
-    """
+    """Return an explanation whose feature 0 is all that an audited set leaves free."""
     assert audit.counterexample is not None
     kept = {i for feature in audit.explanation for i in audit.groups[feature]}
     free = {i for group in audit.groups for i in group} - kept
@@ -81,10 +78,7 @@ def radius_explanation(found: RobustnessRadii) -> Explanation:
 
 
 def relevant_explanation(found: Relevance) -> Explanation:
-    """Return the explanation whose feature 0 is what ``found`` is about, with its counterfactual.
-
-    ``found`` must have evidence of relevance. Its free features are one, and the others are one.
-    """
+    """Return the explanation whose feature 0 is what ``found`` is about, others joined."""
     assert found.counterfactual is not None
     assert found.free is not None
     parts = [{*found.features}, {*found.free}]

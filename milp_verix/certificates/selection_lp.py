@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.session import Interrupt
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_checker.minimum import Selections
 from verix_encodings import ProgramBuilder
@@ -33,10 +33,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Features that are out or in, and neurons with a supposed sign, by the checker's variables.
-
-    ``pricings`` counts the looks for a scenario on the way to this case.
-    """
+    """Features out or in and signs of neurons, by variables; ``pricings`` counts looks so far."""
 
     features: dict[int, bool] = field(default_factory=dict)
     signs: dict[int, int] = field(default_factory=dict)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.leaves import NoProofError, Tree
+from milp_verix.certificates.phase_leaves import NoProofError, Tree
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import TIME_LIMIT
@@ -49,10 +49,7 @@ class SetProof:
         self._oracle.close()
 
     def changed(self, outside: Set) -> bool:
-        """Add a change of some features ``outside``; return False if there is provably none.
-
-        Raises ``NoProofError`` where that is open, or exact arithmetic does not confirm a change.
-        """
+        """Add a change of features ``outside``; False if there is none; or ``NoProofError``."""
         found = self._subsets.check(outside)
         if found.holds:
             return False
@@ -86,11 +83,16 @@ class SetProof:
         return every - free
 
 
-def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a proof that no explanation costs less than the bound ``asked`` for.
+def _split(f: int, grown: Callable[[Set, Set], Tree], inside: Set, outside: Set) -> Tree:
+    return {
+        "feature": f,
+        "out": grown(inside, outside | {f}),
+        "in": grown(inside | {f}, outside),
+    }
 
-    Raises ``NoProofError`` if the deadline passes, or some set that is cheaper has no change.
-    """
+
+def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
     sets = Budget(found.count, 1, asked)
     costs, budget = np.array(sets.costs[1:], dtype=object), sets.budget
     must, must_not = (frozenset(asked.get(name) or ()) for name in ("must", "must_not"))
@@ -114,11 +116,7 @@ def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any
             chosen = inside | _hitting([found.changes[j] - outside for j in left], costs, point)
             if sum(costs[list(chosen)]) > budget:
                 f = max(point, key=lambda one: (min(point[one], 1 - point[one]), point[one], -one))
-                return {
-                    "feature": f,
-                    "out": grown(inside, outside | {f}),
-                    "in": grown(inside | {f}, outside),
-                }
+                return _split(f, grown, inside, outside)
             if not found.changed(frozenset(range(found.count)) - chosen):
                 raise NoProofError("a set that is cheaper keeps the prediction")
 
@@ -170,10 +168,7 @@ def _hitting(changes: Sequence[Set], costs: Any, point: Mapping[int, float]) -> 
 
 
 def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, Any]:
-    """Return a proof that no minimal explanation has one of the features ``protected``.
-
-    Raises ``NoProofError`` if the deadline passes, or there is such an explanation.
-    """
+    """Prove that no minimal explanation has a ``protected`` feature; or ``NoProofError``."""
     others = frozenset(range(found.count)) - protected
     kept: list[Set] = []
 
@@ -201,22 +196,14 @@ def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, 
         near: list[Set] = [one - inside for one in kept if not one & outside]
         near += [one - outside for one in found.changes if not one & (inside | protected)]
         smallest_open = sorted((sorted(one) for one in near), key=lambda one: (len(one), one))
-        f = smallest_open[0][0]
-        return {
-            "feature": f,
-            "out": grown(inside, outside | {f}),
-            "in": grown(inside | {f}, outside),
-        }
+        return _split(smallest_open[0][0], grown, inside, outside)
 
     tree = grown(frozenset(), frozenset())
     return {"changes": found.points, "kept": _proven(found, kept, keeper), "tree": tree}
 
 
 def importance_proof(found: SetProof, importance: Importance, keeper: Keeper) -> dict[str, Any]:
-    """Return a proof of the sets and changes that the brackets of ``importance`` rest on.
-
-    Raises ``NoProofError`` where one of them has none.
-    """
+    """Return a proof of all that the brackets rest on; or ``NoProofError``."""
     for one in importance.contrasts:
         found.add(one.counterfactual.input)
     kept = [frozenset(one) for one in importance.sufficient]

@@ -6,7 +6,8 @@ A command's module is loaded when the command runs, so that help and mistakes an
 import io
 import os
 import sys
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -19,53 +20,29 @@ from milp_verix.base.errors import printable
 from milp_verix.cli.parameters import SectionedCommand, with_groups_expanded
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE, loading
 
-COMMANDS = {
-    "explain": (
-        "Find features that, when fixed, keep the prediction while all other features may change."
-    ),
-    "minimum": ("Find the explanation with the fewest features, and prove that none has fewer."),
-    "contrastive": (
-        "Find the fewest features whose change changes the prediction, and an input that shows it."
-    ),
-    "inflate": (
-        "Find the widest ranges of kept features within which the prediction provably stays."
-    ),
-    "enumerate": (
-        "List the minimal explanations: sets that keep the prediction, and sets that change it."
-    ),
-    "relevance": (
-        "Tell if protected features are in every explanation of a decision, in some, or in none."
-    ),
-    "importance": (
-        "Weigh the features by a power index of the sets that keep the prediction, with brackets."
-    ),
-    "radius": (
-        "Bracket the largest radius up to which features may change, and the prediction stays."
-    ),
-    "sweep": (
-        "Explain at several radii: features irrelevant at one are irrelevant at all smaller ones."
-    ),
-    "audit": (
-        "Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses."
-    ),
-    "batch": (
-        "Explain many inputs, at several radii, and write a journal from which a study goes on."
-    ),
-    "columns": (
-        "Show for each column how often the decisions of a study need it, and its typical values."
-    ),
-    "report": ("Write a page with tables, distributions and a gallery that needs no network."),
-    "certify": (
-        "Write a proof of a stored explanation that is checked without a solver and without trust."
-    ),
-    "compare": (
-        "Run the same checks, or the same explanation, on solvers and formulations side by side."
-    ),
-    "export": ("Write the program of one check: its least cost gives the highest margin."),
-    "solvers": (
-        "Show the solvers: installed or not, version, licence, abilities, and a self-test."
-    ),
-}
+COMMANDS = dict(
+    line.split(": ", 1)
+    for line in """\
+explain: Find features that, when fixed, keep the prediction while all other features may change.
+minimum: Find the explanation with the fewest features, and prove that none has fewer.
+contrastive: Find the fewest features whose change changes the prediction, and an input that \
+shows it.
+inflate: Find the widest ranges of kept features within which the prediction provably stays.
+enumerate: List the minimal explanations: sets that keep the prediction, and sets that change it.
+relevance: Tell if protected features are in every explanation of a decision, in some, or in none.
+importance: Weigh the features by a power index of the sets that keep the prediction, with brackets.
+radius: Bracket the largest radius up to which features may change, and the prediction stays.
+sweep: Explain at several radii: features irrelevant at one are irrelevant at all smaller ones.
+audit: Judge an explanation by any tool: sound or not, minimal or not, proofs and witnesses.
+batch: Explain many inputs, at several radii, and write a journal from which a study goes on.
+columns: Show for each column how often the decisions of a study need it, and its typical values.
+report: Write a page with tables, distributions and a gallery that needs no network.
+certify: Write a proof of a stored explanation that is checked without a solver and without trust.
+compare: Run the same checks, or the same explanation, on solvers and formulations side by side.
+export: Write the program of one check: its least cost gives the highest margin.
+solvers: Show the solvers: installed or not, version, licence, abilities, and a self-test.
+""".splitlines()
+)
 """The first line of each command's help."""
 
 _ELSEWHERE = {
@@ -104,12 +81,6 @@ class _Commands(TyperGroup):
         """Return the command that ``args`` begin with, loaded."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, command_named(str(name)), rest
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line; what it prints has escapes for control characters."""
-        out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
-        with redirect_stdout(out), redirect_stderr(err):
-            return super().main(*args, **options)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands in whole sentences."""
@@ -161,13 +132,23 @@ for _name, _help in COMMANDS.items():
     app.command(_name, help=_help)(_not_loaded)
 
 
-def main() -> None:
-    """Run the command line."""
+@contextmanager
+def escaping() -> Iterator[None]:
+    """Print with escapes for control characters inside the block."""
+    out, err = (one and Escaping(one) for one in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        yield
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """End the program after the block: Ctrl-C and errors of the machine are exit codes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console may know no ε
     try:
         try:
-            app()
+            with escaping():
+                yield
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # at its end Python would say what goes wrong in its own way

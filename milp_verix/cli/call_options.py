@@ -34,7 +34,7 @@ from milp_verix.problem.option_rows import (
 )
 from milp_verix.problem.search import Search, rows_of
 from milp_verix.results.explanation import Explanation
-from milp_verix.searches.explain.order import ORDERS
+from milp_verix.searches.order import ORDERS
 
 _DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}
 """Defaults that are no literals, or that texts of the command line stand for."""

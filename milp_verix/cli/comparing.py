@@ -10,37 +10,20 @@ from rich.console import Console
 
 from milp_verix.base.arguments import radius_in, refusing_no_bounds
 from milp_verix.base.errors import InputError
+from milp_verix.cli import delivery, parameters
 from milp_verix.cli.call_options import GivenOptions, Options
-from milp_verix.cli.delivery import (
-    Terminal,
-    check_folder,
-    refusals,
-    termination_as_interrupt,
-)
 from milp_verix.cli.model_and_input import files_of, network_of, question_of
-from milp_verix.cli.parameters import (
-    Case,
-    File,
-    JsonPath,
-    PlotPath,
-    Quiet,
-    Text,
-    output_option,
-    question_option,
-    search_option,
-)
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
-from milp_verix.comparison.compare import compare_solvers
-from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.problem.search import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
 from milp_verix.study.study_inputs import stored_inputs
-from milp_verix.views.figures.plot import plot_format
-from milp_verix.views.words.text_tables import remarks
+from milp_verix.views.plot import plot_format
+from milp_verix.views.text_tables import remarks
 
 _UNLIMITED = 1000
 _OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds")
@@ -50,26 +33,28 @@ _OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds")
 class Written:
     """The files of a comparison."""
 
-    json_path: JsonPath = None
-    csv_path: Annotated[File, output_option("OUT", "Write a line for each run here.", "--csv")] = (
-        None
-    )
-    each: Annotated[
-        File, output_option("OUT", "Write a line for each check and run here, as CSV.")
+    json_path: parameters.JsonPath = None
+    csv_path: Annotated[
+        parameters.File, parameters.output_option("OUT", "Write a line for each run here.", "--csv")
     ] = None
-    plot_path: PlotPath = None
+    each: Annotated[
+        parameters.File,
+        parameters.output_option("OUT", "Write a line for each check and run here, as CSV."),
+    ] = None
+    plot_path: parameters.PlotPath = None
     save_checks: Annotated[
-        File, output_option("FILE", "Write the checks here, or those of an explanation.")
+        parameters.File,
+        parameters.output_option("FILE", "Write the checks here, or those of an explanation."),
     ] = None
     disagreements: Annotated[
-        Path, output_option("FOLDER", "Where checks go that solvers disagree on.")
+        Path, parameters.output_option("FOLDER", "Where checks go that solvers disagree on.")
     ] = Path()
-    quiet: Quiet = False
+    quiet: parameters.Quiet = False
 
     def check_paths(self, *read: Path) -> None:
         """Raise ``InputError`` for a file that cannot be written, or that was ``read``."""
         for path in (self.json_path, self.csv_path, self.each, self.plot_path, self.save_checks):
-            check_folder(path, *read)
+            delivery.check_folder(path, *read)
         if self.plot_path is not None:
             plot_format(self.plot_path)
         if not self.disagreements.is_dir():
@@ -99,35 +84,37 @@ class Many:
     """The options of a comparison over many inputs."""
 
     indices: Annotated[
-        Text,
-        question_option(
+        parameters.Text,
+        parameters.question_option(
             "0:100",
             "Compare on these inputs of the file INPUT, such as images.npz:images, and write "
             "a --journal. [one input]",
         ),
     ] = None
-    radii: Annotated[Text, question_option("E,…", "With --indices: more radii.")] = None
+    radii: Annotated[
+        parameters.Text, parameters.question_option("E,…", "With --indices: more radii.")
+    ] = None
     journal: Annotated[
-        File,
-        output_option(
+        parameters.File,
+        parameters.output_option(
             "STUDY.jsonl",
             "With --indices: a line for each input, by which the same command goes on.",
         ),
     ] = None
     workers: Annotated[
-        int, search_option("N", "With --indices: processes that share inputs.", min=1)
+        int, parameters.search_option("N", "With --indices: processes that share inputs.", min=1)
     ] = 1
 
 
 def compare(
     *,
-    case: Case,
+    case: parameters.Case,
     given: Annotated[GivenOptions, Options("compare", without=("relaxations",))],
     files: Written,
     many: Many,
 ) -> None:
     """Run the same checks, or the same explanation, on solvers and formulations side by side."""
-    with refusals() as errors, termination_as_interrupt():
+    with delivery.refusals() as errors, delivery.termination_as_interrupt():
         files.check_paths(*files_of(case, given))
         checks, ordered = given["checks"], given["order"] != "influence"
         if checks is not None and (ordered or files.save_checks is not None):
@@ -166,7 +153,9 @@ def compare(
     raise typer.Exit(0 if found.complete else UNDECIDED)
 
 
-def _over_many(case: Case, given: GivenOptions, files: Written, many: Many, errors: Console) -> int:
+def _over_many(
+    case: parameters.Case, given: GivenOptions, files: Written, many: Many, errors: Console
+) -> int:
     """Compare on many inputs, write the journal and the files; return the exit code."""
     if many.journal is None:
         raise InputError("give --journal STUDY.jsonl with --indices: the study goes on from it")
@@ -206,7 +195,7 @@ def _over_many(case: Case, given: GivenOptions, files: Written, many: Many, erro
 
 
 def _print(found: Comparison, notes: tuple[str, ...]) -> None:
-    console = Terminal(soft_wrap=True)
+    console = delivery.Terminal(soft_wrap=True)
     table = found.table()
     if not console.is_terminal:
         # a file has no width: columns must not lose digits there

@@ -8,19 +8,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.segment import Segment
 
 from milp_verix.base.errors import InputError, MilpVerixError, check_command, printable
-from milp_verix.certificates.certificate import Certificate
 from milp_verix.cli.parameters import File, JsonPath, PlotPath, Quiet, output_option
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.shown import Certified, Told
-from milp_verix.views.figures.plot import plot_format
+
+if TYPE_CHECKING:
+    from milp_verix.certificates.certificate import Certificate
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
@@ -46,7 +47,7 @@ def certified(result: Found, network: LoadedModel, path: Path | None) -> tuple[F
     return noted, check
 
 
-def written(certificate: Certificate, network: LoadedModel, path: Path) -> tuple[str, str]:
+def written(certificate: "Certificate", network: LoadedModel, path: Path) -> tuple[str, str]:
     """Write a certificate if there is one; return what it shows, and how to check it."""
     if not certificate.proven:
         return str(certificate), ""
@@ -86,6 +87,8 @@ class Delivery:
         for place, path in enumerate(outputs):
             check_folder(path, *inputs, *outputs[:place])
         if (picture := vars(self).get("plot_path")) is not None:
+            from milp_verix.views.plot import plot_format
+
             plot_format(picture)
 
     def deliver(self, result: Any) -> None:

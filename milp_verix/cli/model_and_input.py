@@ -13,23 +13,14 @@ from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.call_options import GivenOptions, shape_in
 from milp_verix.cli.parameters import Case, Reading
-from milp_verix.inputs.input_files import (
-    decoded_note,
-    file_of,
-    read_input,
-    scale_bytes,
-    scaled_note,
-)
+from milp_verix.inputs import input_files
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
-from milp_verix.models.onnx.sources.text_model import is_text_pipeline
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.shown import Told
-from milp_verix.searches.feature_sets import groups_for
-from milp_verix.study.study_inputs import described_inputs
 
 if TYPE_CHECKING:
     from milp_verix.api.message import Message
@@ -73,8 +64,11 @@ def question_of(case: Case, options: GivenOptions) -> Question:
     network = network_of(case.model, case, model) if message is None else message.network
     given = options.question(network)
     own = options.own(network)
-    if given["features"] is None and given["inputs"] is None and message is None:
-        given["features"] = groups_for(own.get("explanation"), None)
+    grouped = given["features"] is not None or given["inputs"] is not None or message is not None
+    if "explanation" in own and not grouped:
+        from milp_verix.searches.feature_sets import groups_for
+
+        given["features"] = groups_for(own["explanation"], None)
     given.setdefault("epsilon", 0.0)
     if message is not None:
         if given.pop("inputs") is not None:
@@ -92,10 +86,10 @@ def question_of(case: Case, options: GivenOptions) -> Question:
         reordered = placed.places != inputs.places
         x, notes = _described(case.specification, network, placed, reordered)
     else:
-        read = read_input(case.specification, network.input_shape, given["image_shape"])
-        x = scale_bytes(read, given["domain"], network.dtype)
-        scaled = None if x is read else scaled_note(given["domain"])
-        told = (decoded_note(case.specification), scaled)
+        read = input_files.read_input(case.specification, network.input_shape, given["image_shape"])
+        x = input_files.scale_bytes(read, given["domain"], network.dtype)
+        scaled = None if x is read else input_files.scaled_note(given["domain"])
+        told = (input_files.decoded_note(case.specification), scaled)
         notes = tuple(note for note in told if note is not None)
     return Question(Problem(network, x, **given), notes, own)
 
@@ -108,7 +102,7 @@ def _described(
         return _row_of_table(Path(table["path"]), table["row"], inputs)
     if not source.lower().endswith(".json"):
         refuse_arrays(reordered)
-        return read_input(source, network.input_shape), ()
+        return input_files.read_input(source, network.input_shape), ()
     with refusing(f"cannot read {source}"), refusing(f"{source} is no JSON", ValueError):
         row = json_in(Path(source))
     with refusing(source, InputError):
@@ -120,6 +114,8 @@ def _row_of_table(
     path: Path, row: str | None, inputs: Inputs
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return a row of a table, by default its only one, and notes on which and on its columns."""
+    from milp_verix.study.study_inputs import described_inputs
+
     given = described_inputs(path, inputs)
     if row is None and given.count > 1:
         raise InputError(
@@ -135,7 +131,7 @@ def _row_of_table(
 def files_of(case: Case, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values = [*vars(case).values(), *options.inputs]
-    named = [file_of(str(one)) for one in values if isinstance(one, str | Path)]
+    named = [input_files.file_of(str(one)) for one in values if isinstance(one, str | Path)]
     return [path for path in named if path.is_file()]
 
 
@@ -171,7 +167,7 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
     ``add`` are words that may be added, with commas between. Raises ``InputError`` for these
     before another model, and as :meth:`milp_verix.Message.of` does.
     """
-    if not is_text_pipeline(model):
+    if isinstance(model, Path) or not _reads_text(model):
         if add is not None:
             raise InputError("--add is for words of a message, and this model reads no text")
         return None
@@ -184,3 +180,9 @@ def message_of(model: Any, given: str, add: str | None) -> "Message | None":
             text = Path(given).read_text(encoding="utf-8").strip()
     words = [word.strip() for word in (add or "").split(",") if word.strip()]
     return Message.of(model, text, add=words)
+
+
+def _reads_text(model: Any) -> bool:
+    from milp_verix.models.onnx.text_model import is_text_pipeline
+
+    return is_text_pipeline(model)

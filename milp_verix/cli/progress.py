@@ -20,7 +20,7 @@ from rich.text import Text
 
 from milp_verix.base.files import Autosave, replaceable
 from milp_verix.base.number_text import counted
-from milp_verix.searches.explain.explain import Progress
+from milp_verix.searches.explain_search import Progress
 
 if TYPE_CHECKING:
     from milp_verix.study.study_run import Tally

@@ -31,12 +31,11 @@ from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import verdict
-from milp_verix.study.study_inputs import described_inputs, inputs_of
 
 if TYPE_CHECKING:
-    from milp_verix.searches.audit import AuditProgress
-    from milp_verix.searches.contrast.contrast_search import ContrastiveProgress
-    from milp_verix.searches.importance import EnumerationProgress
+    from milp_verix.searches.audit_search import AuditProgress
+    from milp_verix.searches.contrast_search import ContrastiveProgress
+    from milp_verix.searches.importance_search import EnumerationProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.radius_search import RadiusProgress
     from milp_verix.searches.ranges.ranges_search import RangesProgress
@@ -100,7 +99,7 @@ def _minimum(state: "MinimumProgress") -> str:
 
 
 def _trace(found: Any) -> list[str]:
-    from milp_verix.views.words.explanation_words import trace_lines
+    from milp_verix.views.explanation_words import trace_lines
 
     return trace_lines(found.statistics)
 
@@ -119,6 +118,7 @@ def _with_rows(question: Question) -> tuple[str, ...]:
     if (source := question.own["rows"]) is None:
         return ()
     from milp_verix.searches.ranges.regions import Numbers
+    from milp_verix.study.study_inputs import described_inputs, inputs_of
 
     problem = question.problem
     inputs, names = problem.inputs, problem.coordinate_names
@@ -137,7 +137,7 @@ def _enumerate(state: "EnumerationProgress") -> str:
 
 
 def _all_wanted(found: Any) -> bool:
-    from milp_verix.searches.importance import LIMIT
+    from milp_verix.searches.importance_search import LIMIT
 
     return bool(found.complete or found.statistics.stopped == LIMIT)
 

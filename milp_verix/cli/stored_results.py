@@ -7,13 +7,7 @@ from typing import Annotated, TypeAlias, get_args
 import typer
 
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.cli.delivery import (
-    Terminal,
-    check_folder,
-    refusals,
-    termination_as_interrupt,
-    written,
-)
+from milp_verix.cli import delivery
 from milp_verix.cli.model_and_input import network_of
 from milp_verix.cli.parameters import (
     File,
@@ -36,8 +30,7 @@ _Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance 
 _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
 
 ResultsFolder: TypeAlias = Annotated[
-    File,
-    output_option("FOLDER", "Whole results of the study, where they are not beside it."),
+    File, output_option("FOLDER", "Whole results of the study, where they are not beside it.")
 ]
 
 
@@ -59,7 +52,9 @@ def stored_proof(
     own = [one for one in networks if one.sha256 == result.model.sha256]
     network = (own or networks)[0]
     certificate = certify(network, result, time_limit=time_limit)
-    return certificate.proven, "; ".join(filter(None, written(certificate, network, place)))
+    return certificate.proven, "; ".join(
+        filter(None, delivery.written(certificate, network, place))
+    )
 
 
 def places_of(result: Path, output: Path) -> list[tuple[Path, Path]]:
@@ -104,10 +99,10 @@ def certify(
     verix-check MODEL OUT checks it in exact arithmetic; without milp-verix, checker/verix_check.py.
     Of a folder, results that have a certificate in OUT already are left out.
     """
-    with refusals(), termination_as_interrupt():
+    with delivery.refusals(), delivery.termination_as_interrupt():
         pairs = places_of(result, output)
         for path, place in pairs:
-            check_folder(place, path, model)
+            delivery.check_folder(place, path, model)
         network, proven = network_of(model, reading), 0
         for path, place in pairs:
             found, note = stored_proof(path, place, [network], time_limit)
@@ -130,22 +125,22 @@ def columns(
     """Show for each column how often the decisions of a study need it, and its typical values."""
     with loading():
         from milp_verix.study.table import use_of_columns
-        from milp_verix.views.figures.plot import plot_format
-        from milp_verix.views.words.text_tables import columns_sentence, columns_table
+        from milp_verix.views.plot import plot_format
+        from milp_verix.views.text_tables import columns_sentence, columns_table
 
-    with refusals() as errors:
-        check_folder(plot_path)
+    with delivery.refusals() as errors:
+        delivery.check_folder(plot_path)
         if plot_path is not None:
             plot_format(plot_path)
         use = use_of_columns(
             study, results, lambda told: errors.print(f"warning: {told}", markup=False)
         )
         if not quiet:
-            console = Terminal()
+            console = delivery.Terminal()
             console.print(columns_sentence(use), markup=False)
             console.print(columns_table(use))
         if plot_path is not None:
-            from milp_verix.views.figures.plot import plot_columns
+            from milp_verix.views.plot import plot_columns
 
             plot_columns(use, plot_path)
 
@@ -175,8 +170,8 @@ def report(
     with loading():
         from milp_verix.study.report import write_report
 
-    with refusals() as errors:
-        check_folder(output)
+    with delivery.refusals() as errors:
+        delivery.check_folder(output)
         text = write_report(
             study,
             output,

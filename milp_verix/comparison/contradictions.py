@@ -29,10 +29,7 @@ _Claims: TypeAlias = Iterator[tuple[tuple[int, ...], int]]
 
 
 def contradictions(
-    problem: PosedProblem,
-    runs: Sequence[Run],
-    checks: Sequence[Sequence[int]],
-    search: Search,
+    problem: PosedProblem, runs: Sequence[Run], checks: Sequence[Sequence[int]], search: Search
 ) -> tuple[Disagreement, ...]:
     """Return, for each two pairs, the first claim of one that the other refutes, if any.
 
@@ -57,9 +54,7 @@ def contradictions(
                 continue
             free, number = first
             how = Search(
-                bounds=search.bounds,
-                segments=search.segments,
-                formulation=holding.pair.formulation,
+                bounds=search.bounds, segments=search.segments, formulation=holding.pair.formulation
             )
             encoding = encode_problem(problem, free, search=how)
             found[pairs] = Disagreement(*pairs, free, points[number], *margin(number), encoding)

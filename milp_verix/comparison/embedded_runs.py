@@ -7,16 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.base.arguments import (
-    FLAG,
-    NUMBER,
-    SECONDS,
-    SOLVERS,
-    TEXTS,
-    Kind,
-    checked,
-    seconds_of,
-)
+from milp_verix.base import arguments
 from milp_verix.base.errors import InputError
 from milp_verix.embedding.embedded import Embedded
 
@@ -106,14 +97,14 @@ def _cells(run: EmbeddedRun) -> tuple[str, ...]:
     )
 
 
-@checked(
-    build=Kind("a function that builds a model", callable),
-    solvers=SOLVERS.or_none(),
-    formulations=TEXTS,
-    bounds=TEXTS,
-    time_limit=SECONDS,
-    tolerance=NUMBER,
-    repair=FLAG,
+@arguments.checked(
+    build=arguments.Kind("a function that builds a model", callable),
+    solvers=arguments.SOLVERS.or_none(),
+    formulations=arguments.TEXTS,
+    bounds=arguments.TEXTS,
+    time_limit=arguments.SECONDS,
+    tolerance=arguments.NUMBER,
+    repair=arguments.FLAG,
 )
 def compare_embedded(
     build: Builder,
@@ -146,7 +137,7 @@ def compare_embedded(
     Raises:
         InputError: an argument does not fit, or ``build`` returns no embedded network.
     """
-    seconds = seconds_of(time_limit, "time_limit")
+    seconds = arguments.seconds_of(time_limit, "time_limit")
     if isinstance(formulations, str) or isinstance(bounds, str):
         raise InputError("formulations and bounds are lists of names, such as ['big_m']")
     runs: list[EmbeddedRun] = []
@@ -157,7 +148,8 @@ def compare_embedded(
             except InputError as error:
                 if formulation == formulations[0] and method == bounds[0]:
                     raise
-                runs.append(_refused(formulation, method, str(error)))
+                which = "–", formulation, method
+                runs.append(EmbeddedRun(*which, 0, 0, 0.0, False, None, 0.0, None, str(error)))
                 continue
             names = inside[0].solvers() if solvers is None else solvers
             runs += [
@@ -209,21 +201,5 @@ def _run(
         objective=objective,
         seconds=taken,
         difference=difference,
-        status=status,
-    )
-
-
-def _refused(formulation: str, bounds: str, status: str) -> EmbeddedRun:
-    return EmbeddedRun(
-        "–",
-        formulation,
-        bounds,
-        rows=0,
-        binaries=0,
-        largest_big_m=0.0,
-        optimal=False,
-        objective=None,
-        seconds=0.0,
-        difference=None,
         status=status,
     )

@@ -15,9 +15,9 @@ from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import CheckRecord, Pair, Run, Skipped
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
-from milp_verix.searches.contrast.contrastive import contrastive_of
-from milp_verix.searches.explain.explain import explain_problem
-from milp_verix.searches.minimum.minimum import minimum_of
+from milp_verix.searches.contrastive import contrastive_of
+from milp_verix.searches.explain_search import explain_problem
+from milp_verix.searches.minimum.smallest import minimum_of
 from milp_verix.searches.runner import stopping
 from milp_verix.solvers import CHECKERS, SOLVERS, open_session, resolve_solver
 from verix_encodings import Formulation

@@ -14,19 +14,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from milp_verix import solvers
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import CheckRecord, ProgramSize, SolverTime
-from milp_verix.solvers import (
-    Session,
-    Solver,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    extend,
-    open_session,
-    resolve_solver,
-)
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -69,7 +60,7 @@ class Solve:
     """One minimisation of ``cost`` over ``program``: its result, and who else did it, if any."""
 
     handed_to: str | None
-    result: SolveResult
+    result: solvers.SolveResult
     program: Program
     cost: FloatArray
 
@@ -101,9 +92,11 @@ class SolverClock:
         return None if self.time.solves and own is None else count
 
 
-def timed_solver(name: str, clock: SolverClock, needed: frozenset[str] = frozenset()) -> Solver:
+def timed_solver(
+    name: str, clock: SolverClock, needed: frozenset[str] = frozenset()
+) -> solvers.Solver:
     """Return the solver called ``name``, whose sessions add their seconds to ``clock``."""
-    solver = resolve_solver(name, needed)
+    solver = solvers.resolve_solver(name, needed)
     return _TimedSolver(solver.name, solver.capabilities, clock)
 
 
@@ -121,16 +114,16 @@ class _TimedSolver:
         """Return None: opening a session raises where that is impossible."""
         return None
 
-    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
+    def open(self, *, threads: int, tolerances: Tolerances) -> solvers.Session:
         """Open a session that is timed; raises what the solver's own ``open`` raises."""
-        session = open_session(self.name, threads=threads, tolerances=tolerances)
-        return cast("Session", _TimedSession(session, self._clock))
+        session = solvers.open_session(self.name, threads=threads, tolerances=tolerances)
+        return cast("solvers.Session", _TimedSession(session, self._clock))
 
 
 class _TimedSession:
     """A session with a clock; attributes that take no time are the session's own."""
 
-    def __init__(self, session: Session, clock: SolverClock) -> None:
+    def __init__(self, session: solvers.Session, clock: SolverClock) -> None:
         self._session = session
         self._clock = clock
         self._fresh = True
@@ -147,7 +140,7 @@ class _TimedSession:
     def extend(self, program: Program) -> None:
         self._fresh, self._program = True, program
         with self._timed("build_seconds", builds=1):
-            extend(self._session, program)
+            solvers.extend(self._session, program)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         with self._timed("build_seconds"):
@@ -155,7 +148,7 @@ class _TimedSession:
         if self._program is not None:
             self._program = self._program.with_bounds(columns, lower, upper)
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+    def minimise(self, cost: FloatArray, targets: solvers.Targets) -> solvers.SolveResult:
         again: dict[str, int] = {} if self._fresh else {"resolves": 1}
         kinds = ("solve_seconds",) if self._fresh else ("solve_seconds", "resolve_seconds")
         self._fresh = False
@@ -257,13 +250,13 @@ class Relaxations:
         return self._known[key], time.perf_counter() - began
 
     def _solved(self, program: Program, cost: FloatArray) -> float | None:
-        session = open_session("highs", tolerances=self._tolerances)
+        session = solvers.open_session("highs", tolerances=self._tolerances)
         try:
             session.load(program)
-            result = session.minimise(cost, Targets())
+            result = session.minimise(cost, solvers.Targets())
         finally:
             session.close()
-        return result.bound if result.status is SolveStatus.OPTIMAL else None
+        return result.bound if result.status is solvers.SolveStatus.OPTIMAL else None
 
 
 def _more(before: int | None, after: int | None) -> int | None:

@@ -31,9 +31,8 @@ from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.problem.search import resolve_formulation
 from verix_encodings import BoundMethod, Formulation, Interval
 from verix_encodings.arrays import FloatArray
-from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
-from verix_encodings.encoding import encode_between
-from verix_encodings.proofs import encoding_error
+from verix_encodings.encoding import DEFAULT_SEGMENTS, encode_between
+from verix_encodings.safe_bounds import encoding_error
 
 _DROPPED = 1e-9
 """Readers of files drop entries of up to this size."""

@@ -321,12 +321,7 @@ class _PyomoHost(Host):
         return factory("cbc", executable=cbc_binary())
 
 
-_PYOMO = {
-    "highs": "appsi_highs",
-    "cbc": "cbc",
-    "scip": "scip_direct",
-    "gurobi": "gurobi_direct",
-}
+_PYOMO = {"highs": "appsi_highs", "cbc": "cbc", "scip": "scip_direct", "gurobi": "gurobi_direct"}
 
 
 _HOSTS: dict[str, Callable[[Any], Host]] = {

@@ -18,7 +18,7 @@ import numpy as np
 from milp_verix.base.errors import InputError, different_names, listed, same_names
 from milp_verix.base.image_shape import is_flat, shape_seen
 from milp_verix.embedding.host import Ends, Host
-from milp_verix.inputs.features import word_of
+from milp_verix.inputs.feature import word_of
 from milp_verix.models.loaded_model import LoadedModel
 from verix_encodings import Interval
 from verix_encodings.arrays import IntArray

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.number_text import exact
-from milp_verix.inputs.features import MISSING, Feature, is_missing, word_of
+from milp_verix.inputs.feature import MISSING, Feature, is_missing, word_of
 
 _TRUTH = {"false": 0, "no": 0, "0": 0, "true": 1, "yes": 1, "1": 1}
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}", re.ASCII)
@@ -28,10 +28,7 @@ _SEPARATED = re.compile(r"[+-]?\d{1,3}([,.' \u00a0\u202f]\d{3})+([.,]\d+)?|[+-]?
 
 
 def code_in(feature: Feature, cell: Any) -> float:
-    """Return the number that a cell is: of a feature of words, the code of its word.
-
-    Raises ``InputError`` that names the feature, the value seen and those expected.
-    """
+    """Return the number that a cell is, or its word's code; ``InputError`` for no such value."""
     blank = isinstance(cell, str) and cell.strip() in ("", MISSING)
     if feature.missing and (blank or is_missing(cell)):
         return float(feature.codes[-1]) if feature.values else feature.top

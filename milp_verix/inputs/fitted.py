@@ -1,20 +1,20 @@
 """Objects of scikit-learn, known by the names of their classes: it is not imported.
 
-Constructor arguments of the classes that are read, by their effect: a class may compute otherwise
-where an argument is given otherwise. So each argument of each class has its place here; one without
-a place, of a later scikit-learn, counts as refused.
-
-The map from the columns of a table to the numbers behind fitted transformers, as data:
+A class may compute otherwise where an argument is given otherwise. So each constructor argument of
+each class has its place here, by its effect; one without a place, of a later scikit-learn, counts
+as refused. The map from a table to numbers behind fitted transformers is data here:
 :mod:`milp_verix.inputs.table_encoding` reads it, and has its mathematics.
 """
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from verix_encodings.arrays import FloatArray
@@ -23,6 +23,11 @@ from verix_encodings.arrays import FloatArray
 def name_of(step: Any) -> str:
     """Return the class of an object of scikit-learn; "" for a subclass, which may do otherwise."""
     return type(step).__name__ if type(step).__module__.startswith("sklearn.") else ""
+
+
+def bases_of(model: Any) -> set[tuple[str, str]]:
+    """Return the library and the name of each class that ``model`` is an object of."""
+    return {(base.__module__.split(".")[0], base.__name__) for base in type(model).__mro__}
 
 
 def is_pipeline(model: Any) -> bool:
@@ -247,6 +252,12 @@ class Column:
         """The number of coordinates."""
         return len(self.values) if self.form == "block" else 1
 
+    @property
+    def listed(self) -> NDArray[Any]:
+        """The values as an array; one of texts would cut or convert some of them."""
+        numbers = all(isinstance(value, int | float) for value in self.values)
+        return np.array(self.values, dtype=None if numbers else object)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableEncoding:
@@ -264,6 +275,11 @@ class TableEncoding:
     typical: Mapping[str, Sequence[float]]
     jumps: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     ends: tuple[tuple[int, float, float], ...] = ()
+
+    @property
+    def starts(self) -> list[int]:
+        """The first coordinate of each column."""
+        return [*accumulate((column.width for column in self.columns), initial=0)][:-1]
 
     @property
     def joined(self) -> list[str]:

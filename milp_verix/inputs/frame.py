@@ -8,7 +8,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, listed, own_names, same_names, shown
 from milp_verix.inputs.cells import remedy_for
-from milp_verix.inputs.features import Feature, binary, category, continuous, fixed, integer
+from milp_verix.inputs.feature import Feature, binary, category, continuous, fixed, integer
 
 SEPARATORS = ("_", "=", ".", ":", "-", "__")
 """Signs between a prefix and a word: ``prefix_sep`` of pandas, and ``=`` of fitted pipelines."""
@@ -80,10 +80,7 @@ def pandas() -> Any:
 
 
 def known_values(frame: Any, name: str, missing: set[str]) -> Any:
-    """Return a column, without its missing values if it is one of ``missing``.
-
-    Raises ``InputError`` if it has no value at all.
-    """
+    """Return a column, without missing values if it may have some; ``InputError`` if empty."""
     column = frame[name]
     found = column.dropna() if name in missing else column
     if not len(found):

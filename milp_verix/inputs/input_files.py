@@ -53,19 +53,13 @@ def read_input(
 
 
 def read_texts(specification: str, most: int) -> NDArray[Any]:
-    """Return the array of at most ``most`` texts, or numbers, that ``specification`` names.
-
-    Raises ``InputError`` as :func:`read_input` does.
-    """
+    """Return the array of at most ``most`` texts or numbers; raises as :func:`read_input` does."""
     path, key, entry = _parts(specification)
     return array_in(path, key, entry, most=most, kinds=NUMBERS + TEXTS)
 
 
 def read_numbers(path: Path, most: int) -> Any:
-    """Return the content of a .npy or .json file of at most ``most`` numbers.
-
-    Raises ``InputError`` for any other file, and for one that cannot be read.
-    """
+    """Return what a .npy or .json file of so many numbers holds; ``InputError`` for others."""
     with refusing(f"cannot read {path}", OSError, ValueError):
         if path.suffix == ".npy":
             return array_in(path, most=most)

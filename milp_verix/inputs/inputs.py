@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,23 +14,15 @@ from numpy.typing import NDArray
 from milp_verix.base.arguments import checked, path_of
 from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
-from milp_verix.inputs.features import MISSING, Feature, class_names_of
-from milp_verix.inputs.nearest_point import nearest_point
+from milp_verix.inputs.feature import MISSING, Feature, class_names_of
 from milp_verix.inputs.one_row import Places, columns_of, named_row, places_in, plain, row_of
-from milp_verix.inputs.rule_text import rule_in
-from milp_verix.inputs.rules import Quantity, Rule, quantity_of
-from milp_verix.inputs.stored import (
-    Passage,
-    arguments_in,
-    data_in_file,
-    feature_data,
-    html_of,
-    remarks_on,
-    text_of,
-)
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
+
+if TYPE_CHECKING:
+    from milp_verix.inputs.rules import Quantity, Rule
+    from milp_verix.inputs.stored import Passage
 
 
 class Inputs:
@@ -50,9 +42,9 @@ class Inputs:
     """
 
     features: tuple[Feature, ...]
-    rules: tuple[Rule, ...]
+    rules: "tuple[Rule, ...]"
     class_names: tuple[str, ...]
-    passage: Passage | None
+    passage: "Passage | None"
     places: Places
     unread: tuple[str, ...] = ()
     of_domain: bool = False
@@ -61,10 +53,10 @@ class Inputs:
     def __init__(
         self,
         features: Sequence[Feature],
-        rules: Iterable[Rule | str] = (),
+        rules: "Iterable[Rule | str]" = (),
         *,
         class_names: Sequence[str] = (),
-        passage: Passage | None = None,
+        passage: "Passage | None" = None,
         places: Sequence[int] | None = None,
     ) -> None:
         listed = isinstance(features, Iterable) and getattr(features, "ndim", 1) > 0
@@ -98,9 +90,13 @@ class Inputs:
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
+        from milp_verix.inputs.stored import remarks_on, text_of
+
         return text_of(self.features, remarks_on(self.rules, self.class_names))
 
     def _repr_html_(self) -> str:
+        from milp_verix.inputs.stored import html_of, remarks_on
+
         return html_of(self.features, remarks_on(self.rules, self.class_names))
 
     def __eq__(self, other: object) -> bool:
@@ -208,11 +204,11 @@ class Inputs:
             return None
         return MixedDomain(integral, tuple(rules), tuple(blocks))
 
-    def __getitem__(self, name: str) -> Quantity:
+    def __getitem__(self, name: str) -> "Quantity":
         """Return a feature by its name, to be used in rules; ``InputError`` if there is none."""
         return self._quantities[own_names([name], self.names)[name]]
 
-    def where(self, *rules: Rule | str) -> "Inputs":
+    def where(self, *rules: "Rule | str") -> "Inputs":
         """Return these inputs with further rules; raises as the class does."""
         return self.remade(features=self.features, rules=(*self.rules, *rules))
 
@@ -271,7 +267,7 @@ class Inputs:
         units: Mapping[str, str] | None = None,
         fixed: Iterable[str] = (),
         missing: Iterable[str] = (),
-        rules: Iterable[Rule | str] = (),
+        rules: "Iterable[Rule | str]" = (),
         class_names: Sequence[str] = (),
     ) -> "Inputs":
         """Return the inputs that the columns of a pandas ``DataFrame`` are, in their order.
@@ -308,7 +304,7 @@ class Inputs:
         ranges: Mapping[str, tuple[float, float]] | None = None,
         units: Mapping[str, str] | None = None,
         missing: Iterable[str] = (),
-        rules: Iterable[Rule | str] = (),
+        rules: "Iterable[Rule | str]" = (),
     ) -> "Inputs":
         """Return the inputs of a fitted scikit-learn ``Pipeline``, in the table's own units.
 
@@ -332,6 +328,8 @@ class Inputs:
     @classmethod
     def from_file(cls, path: str | Path) -> "Inputs":
         """Return the inputs that a .json or .toml file describes, see :mod:`.stored`."""
+        from milp_verix.inputs.stored import data_in_file
+
         path = path_of(path, "path")
         data = data_in_file(path)
         try:
@@ -342,10 +340,9 @@ class Inputs:
 
     @classmethod
     def from_data(cls, data: object) -> "Inputs":
-        """Return the inputs that lists, mappings, numbers and texts describe, as in such a file.
+        """Return the inputs that data as in such a file describe; ``InputError`` for others."""
+        from milp_verix.inputs.stored import arguments_in
 
-        Raises ``InputError`` where ``data`` are no description.
-        """
         found = cls(**arguments_in(data))
         known: Any = data  # a mapping, as arguments_in has seen
         vars(found)["of_domain"] = known.get("of_domain") is True
@@ -353,6 +350,8 @@ class Inputs:
 
     def to_data(self) -> dict[str, Any]:
         """Return the description as a file in JSON or TOML holds it; :meth:`from_data` reads it."""
+        from milp_verix.inputs.stored import feature_data
+
         return {
             "features": [feature_data(feature) for feature in self.features],
             "rules": [rule.text for rule in self.rules],
@@ -415,7 +414,7 @@ class Inputs:
                     f"{way.format(gone[0].text, MISSING) if gone else ''}"
                 )
 
-    def compared_missing(self, rules: Iterable[Rule]) -> list[Quantity]:
+    def compared_missing(self, rules: "Iterable[Rule]") -> "list[Quantity]":
         """Return the numbers in ``rules`` that may be missing."""
         halves = (half for rule in rules for clause in rule.clauses for half in clause)
         among = {int(i) for half in halves for i in half.coordinates}
@@ -427,13 +426,18 @@ class Inputs:
         return {}
 
     @cached_property
-    def _quantities(self) -> dict[str, Quantity]:
+    def _quantities(self) -> "dict[str, Quantity]":
+        from milp_verix.inputs.rules import quantity_of
+
         return {
             feature.name: quantity_of(self.features, index, self.groups[index].tolist())
             for index, feature in enumerate(self.features)
         }
 
-    def _rule(self, given: Rule | str) -> Rule:
+    def _rule(self, given: "Rule | str") -> "Rule":
+        from milp_verix.inputs.rule_text import rule_in
+        from milp_verix.inputs.rules import Rule
+
         if isinstance(given, str):
             return rule_in(given, self._quantities)
         if not isinstance(given, Rule):
@@ -476,7 +480,7 @@ class Inputs:
         told = "; ".join(rule.text for rule in rules)
         raise InputError(f"no input satisfies the rules together: {told}")
 
-    def _impossible(self, rules: Sequence[Rule]) -> bool:
+    def _impossible(self, rules: "Sequence[Rule]") -> bool:
         lower, upper = self.lower, self.upper
         if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
             return False
@@ -484,6 +488,8 @@ class Inputs:
         clauses = tuple(clause for rule in rules for clause in rule.clauses)
         if alone is None:
             alone = MixedDomain(self.integral)
+        from milp_verix.inputs.nearest_point import nearest_point
+
         domain = replace(alone, rules=alone.rules + clauses)
         return nearest_point(domain, Interval(lower, upper), lower) is None
 

@@ -16,15 +16,12 @@ from typing import Any
 
 from milp_verix.base.errors import InputError, closest, different_names, listed, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, plain_cell
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.frame import SEPARATORS, is_frame, named_frame
 
 
 def row_of(x: Any) -> dict[str, Any] | None:
-    """Return the values of a row by their names, None if ``x`` has no names.
-
-    Raises ``InputError`` for several rows, and for two columns of one name.
-    """
+    """Return a row's values by name, None without any; ``InputError`` for several rows."""
     if is_frame(x) or hasattr(x, "to_pandas"):
         frame = named_frame(x)
         _refuse_several(len(frame))
@@ -94,10 +91,7 @@ def named_row(x: Any, features: Sequence[Feature]) -> dict[str, Any]:
 def features_among(
     features: Sequence[Feature], given: Sequence[str], what: str
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return the columns of each feature, and a note on names ``given`` that are of none.
-
-    Raises ``InputError`` unless all features are among those ``given``.
-    """
+    """Return each feature's columns, and a note on others; ``InputError`` if one has none."""
     columns = columns_of(features, given)
     missing = [one.name for one in features if one.name not in columns]
     refuse_missing_names(missing, given, what)
@@ -130,8 +124,10 @@ def in_order(
 
 def names_for(names: Sequence[str] | None, given: Collection[str]) -> Sequence[str] | None:
     """Return ``names``, the model's; None if LightGBM numbered its columns, and none is given."""
-    numbered = all(name == f"Column_{place}" for place, name in enumerate(names or ()))
-    return None if numbered and not {*(names or ())} & {*given} else names
+    if not names:
+        return None
+    numbered = all(name == f"Column_{place}" for place, name in enumerate(names))
+    return None if numbered and {*names}.isdisjoint(given) else names
 
 
 def counts(names: Sequence[str]) -> bool:
@@ -154,10 +150,7 @@ def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) 
 
 
 def numbers_in(row: Mapping[str, Any]) -> list[float]:
-    """Return the numbers of a row that no description explains; truth values are 0 and 1.
-
-    Raises ``InputError`` that names the column of any other value.
-    """
+    """Return a row's numbers, truth values as 0 and 1; ``InputError`` names any other column."""
     return [
         number_in_cell(name, plain_cell(name, cell), text=False, truth=True)
         for name, cell in row.items()
@@ -184,10 +177,7 @@ Places = tuple[int, ...] | None
 
 
 def _block_names(features: Sequence[Feature], given: Collection[str]) -> dict[str, list[str]]:
-    """Return a name for each word of each block, with the separator that most of its columns have.
-
-    Columns are those ``given``. Raises ``InputError`` where two of them may be meant.
-    """
+    """Return a column's name for each word of blocks, with the separator that most have."""
     blocks = [one for one in features if one.one_hot]
     named = [
         {one.name: [f"{one.name}{sign}{word}" for word in one.values] for one in blocks}

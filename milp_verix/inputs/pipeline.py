@@ -1,21 +1,18 @@
 """Descriptions of inputs taken from a fitted scikit-learn pipeline and a table of its columns.
 
-Rows of a table that no one gave, made from what a transformer or a pipeline was fitted on.
-
-They serve to compare a pipeline with the network that was read from it. Words are all those that an
-encoder knows. Numbers are those that imputers fill in, and those that scalers turn into a few
-numbers between -3 and 3: means and ends of ranges are among them, and numbers beyond these ends.
+Rows that no one gave, made from what it was fitted on, serve to compare it with the network that
+was read from it. Words are all those that an encoder knows. Numbers are those that imputers fill
+in, and those that scalers turn into a few numbers between -3 and 3: means and ends of ranges are
+among them, and numbers beyond these ends.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from milp_verix.base.errors import InputError, refusing
-from milp_verix.inputs.features import Feature, binary, category, is_missing, ordinal, word_of
+from milp_verix.inputs.feature import Feature, binary, category, is_missing, ordinal, word_of
 from milp_verix.inputs.fitted import (
     Column,
     Missing,
@@ -46,27 +43,16 @@ _LEAST = 64
 _LARGEST = 1e12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MadeRows:
-    """Rows as the pipeline takes them, a DataFrame or an array, and as ``inputs`` of its network.
-
-    ``inputs`` has shape (rows, coordinates).
-    """
-
-    table: Any
-    inputs: FloatArray
-
-
-def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
+def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
     """Return rows that hold every value of each column at least twice, mixed at random.
 
-    Raises ``ImportError`` where the table needs pandas, which is not installed.
+    They are as the pipeline takes them, a DataFrame or an array, and as inputs of its network,
+    (rows, coordinates). Raises ``ImportError`` where pandas is needed, and not installed.
     """
-    starts = accumulate((column.width for column in encoding.columns), initial=0)
     lasts = {place: last for place, last, _ in encoding.ends}
     choices = [
         _choices(encoding, column, start, lasts.get(start))
-        for column, start in zip(encoding.columns, starts, strict=False)
+        for column, start in zip(encoding.columns, encoding.starts, strict=True)
     ]
     count = max([_LEAST, *(2 * len(values) for values in choices)])
     rng = np.random.default_rng(0)
@@ -84,18 +70,13 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> MadeRows:
     inputs = np.concatenate(parts, axis=1)
     for place, _, code in encoding.ends:
         inputs[np.isnan(inputs[:, place]), place] = code
-    return MadeRows(table_of(fitted, values, count), inputs)
+    return table_of(fitted, values, count), inputs
 
 
 def _choices(encoding: TableEncoding, column: Column, start: int, last: float | None) -> Any:
-    """Return the values that rows hold in ``column``, whose coordinates begin at ``start``.
-
-    Those of a number that may be missing go as far as ``last``, and one is missing.
-    """
+    """Return the values that rows hold in ``column``; numbers up to ``last``, and NaN then."""
     if column.form != "number":
-        # arrays of texts would cut or convert some of them
-        numbers = all(isinstance(value, int | float) for value in column.values)
-        return np.array(column.values, dtype=None if numbers else object)
+        return column.listed
     row = encoding.matrix[start]
     found = {0.0, *encoding.typical.get(column.name, ())}
     for output in np.flatnonzero(row)[:_SCALES]:
@@ -118,10 +99,7 @@ def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
 
 
 def rows_of(fitted: Any, frame: Any) -> FloatArray:
-    """Return the numbers of the rows of ``frame``, of which some may be words, one in each row.
-
-    ``fitted`` is the pipeline that describes them. ``InputError`` names a row that it refuses.
-    """
+    """Return the rows of ``frame`` as numbers for ``fitted``; ``InputError`` names one refused."""
     inputs = Inputs.from_pipeline(fitted, frame)
     rows = []
     for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
@@ -133,10 +111,7 @@ def rows_of(fitted: Any, frame: Any) -> FloatArray:
 def described_by(
     pipeline: Any, frame: Any, ranges: Any = None, units: Any = None, missing: Iterable[str] = ()
 ) -> tuple[list[Feature], list[str]]:
-    """Return a feature for each column, and the names of the classes if they are not 0, 1, ….
-
-    See :meth:`milp_verix.Inputs.from_pipeline`.
-    """
+    """Return features and class names but 0, 1, …, see :meth:`milp_verix.Inputs.from_pipeline`."""
     pipeline, _ = without_search(pipeline)
     frame = frame_with_rows(frame)
     given = None if names_of(pipeline) else list(frame.columns)

@@ -24,10 +24,7 @@ _LONGEST = 10_000
 
 
 def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
-    """Return the rule that ``text`` says of ``features``, by name.
-
-    Raises ``InputError`` for a text that is no rule.
-    """
+    """Return the rule that ``text`` says of ``features``, by name; ``InputError`` if it is none."""
     try:
         if len(text) > _LONGEST:
             raise ValueError(f"it has more than {_LONGEST} characters")
@@ -46,10 +43,7 @@ def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
 
 
 def _parsed(text: str) -> ast.expr:
-    """Return the expression that ``text`` is, with names as they are written.
-
-    Python reads "ﬁx", with a ligature, as "fix": names in NFKC. These may be two features.
-    """
+    """Return the expression with names as written: Python reads "ﬁx", with a ligature, as "fix"."""
     found = ast.parse(text, mode="eval").body
     if not text.isascii():
         for node in ast.walk(found):

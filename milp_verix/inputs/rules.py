@@ -23,7 +23,7 @@ import numpy as np
 
 from milp_verix.base.errors import InputError, listed
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.features import MISSING, Feature
+from milp_verix.inputs.feature import MISSING, Feature
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
 
 _MOST_CLAUSES = 10_000

@@ -1,4 +1,4 @@
-"""Descriptions of inputs as data: in JSON and TOML files, and in results.
+"""Descriptions of inputs as data, in JSON, TOML and results, and as text and HTML for readers.
 
 A file lists features with the arguments of the functions that make them, rules as texts, and words
 for the classes. Features are in the order of the input's coordinates, unless ``places`` lists the
@@ -17,8 +17,6 @@ coordinates of one feature after the other::
     name = "marital-status"
     kind = "category"
     values = ["Divorced", "Married", "Never-married"]
-
-A description of inputs for readers: a line for each feature, as text and as HTML.
 """
 
 import tomllib
@@ -35,7 +33,7 @@ import numpy as np
 from milp_verix.base.errors import InputError, meant, printable, refusing, require_one_of, shown
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_numbers import json_in
-from milp_verix.inputs.features import (
+from milp_verix.inputs.feature import (
     Feature,
     binary,
     category,
@@ -74,10 +72,7 @@ class Passage:
 
 
 def passage_in(data: object) -> Passage | None:
-    """Return the passage in a description of inputs, None if it has none.
-
-    Raises ``InputError`` where it is none, or its places are not in it.
-    """
+    """Return the passage in a description, if any; ``InputError`` if its places are not in it."""
     if data is None:
         return None
     if isinstance(data, Mapping) and {*data} == {"text", "spans"} and isinstance(data["text"], str):
@@ -103,10 +98,7 @@ _KEYS = ("features", "rules", "class_names", "passage", "places", "of_domain", "
 
 
 def arguments_in(data: object) -> dict[str, Any]:
-    """Return the arguments that make the :class:`milp_verix.Inputs` that ``data`` describe.
-
-    Raises ``InputError`` where ``data`` are no description.
-    """
+    """Return the arguments of :class:`milp_verix.Inputs` in ``data``; ``InputError`` for others."""
     if not isinstance(data, Mapping) or not isinstance(data.get("features"), list):
         raise InputError("a description of inputs lists its 'features', each with name and kind")
     for key in data:
@@ -125,10 +117,7 @@ def arguments_in(data: object) -> dict[str, Any]:
 
 
 def data_in_file(path: Path) -> Any:
-    """Return the data in a .json or .toml file.
-
-    Raises ``InputError``, with the path, for another suffix and a file that cannot be read.
-    """
+    """Return the data in a .json or .toml file; ``InputError``, with the path, for others."""
     kind = path.suffix[1:].lower()
     if kind not in ("json", "toml"):
         raise InputError(

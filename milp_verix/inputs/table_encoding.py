@@ -27,7 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from milp_verix.base.errors import InputError, first_line, listed
-from milp_verix.inputs.features import MISSING, is_missing
+from milp_verix.inputs.feature import MISSING, is_missing
 from milp_verix.inputs.fitted import (
     AS_NETWORKS,
     Column,
@@ -46,10 +46,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """An affine expression: a coefficient for each (column, coordinate of it), and a constant.
-
-    The coordinate ``_ABSENT`` is 1 where the column is missing, and its number 0 then.
-    """
+    """Coefficients by (column, coordinate), and a constant; ``_ABSENT`` is 1 if missing."""
 
     terms: Mapping[tuple[str, int], float]
     constant: float = 0.0
@@ -69,10 +66,7 @@ _ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns that were read so far, and numbers that imputers fill in, by name.
-
-    ``missing`` has the names of columns of words that may be missing.
-    """
+    """The columns read so far, numbers that imputers fill in, and words that may be missing."""
 
     missing: Collection[Any]
     known: dict[str, Column] = field(default_factory=dict)
@@ -323,10 +317,7 @@ _SCALES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
 
 
 def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
-    """Return the encoder's numbers for columns of words, and for marks of missing values, 0 or 1.
-
-    Each of its outputs depends on one column.
-    """
+    """Return an encoder's numbers, each of one column: of words, or of marks 0 and 1."""
     known, cells = list[list[Any]](), list[list[Any]]()
     for entry, words in zip(entries, step.categories_, strict=True):
         if isinstance(entry, _Raw):
@@ -389,10 +380,7 @@ def _tables(
 
 
 def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:
-    """Return the values that an encoder knows, NaN among them if the column may be missing.
-
-    NaN stands for the word "missing", too, where an imputer writes it.
-    """
+    """Return the known values, with NaN, or "missing" as an imputer writes it, if it may be."""
     values = [np.nan if v is not None and is_missing(v) else v for v in np.asarray(known).tolist()]
     if entry.name not in columns.missing or any(map(is_missing, values)):
         return values

@@ -1,8 +1,7 @@
-"""The interface of a model that was loaded: what questions ask of networks and of trees alike.
+"""A model that was loaded: what questions ask of networks and of trees alike.
 
-The model in memory that a network was read from, which may be fitted again later.
-
-Questions would be answered for the old model then, or for a mixture of both.
+The model in memory that it was read from may be fitted again: questions would be answered for the
+old model then, or for a mixture of both.
 """
 
 import io

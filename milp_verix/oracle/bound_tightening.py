@@ -10,8 +10,8 @@ go on from there.
 Bounds rest on these proofs:
 
 - LP: the row duals alone, evaluated with rounding errors accounted for
-  (``verix_encodings.proofs``), so that no tolerance of the solver enters. A solver without duals is
-  treated as a MILP solver.
+  (``verix_encodings.safe_bounds``), so that no tolerance of the solver enters. A solver without
+  duals is treated as a MILP solver.
 - MILP: the solver's dual bound, widened by the margin between proof and noise
   (:meth:`~milp_verix.base.tolerances.Tolerances.decisive`), and only if the big-Ms can be trusted.
 
@@ -24,6 +24,7 @@ from functools import partial
 
 import numpy as np
 
+import verix_encodings as ve
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import InputError, SolverError, require_one_of
 from milp_verix.base.tolerances import Tolerances
@@ -37,20 +38,19 @@ from verix_encodings import (
     Region,
     alpha_bounds,
     ball_encoding,
-    branched_bounds,
     crown_bounds,
     encode,
     interval_bounds,
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
-from verix_encodings.proofs import (
+from verix_encodings.crown import intersection, readers_of, undecided
+from verix_encodings.safe_bounds import (
     SafeBound,
     encoding_error,
     evaluation_error,
     tightened_range,
 )
-from verix_encodings.propagation.crown import intersection, readers_of, undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ BOUNDS: dict[str, Callable[[], BoundMethod]] = {
     "interval": lambda: interval_bounds,
     "crown": lambda: crown_bounds,
     "alpha": lambda: alpha_bounds,
-    "branched": lambda: branched_bounds,
+    "branched": lambda: ve.branched_bounds,
     "lp": lp_bounds,
     "milp": milp_bounds,
     "auto": lambda: crown_bounds,
@@ -112,7 +112,7 @@ BOUNDS: dict[str, Callable[[], BoundMethod]] = {
 """The bound methods that have a name, the widest first, and ``auto``, CROWN to begin with."""
 
 DEEPENED = ("auto", "branched")
-"""The bound methods that engines may make deeper (``verix_encodings.propagation.deepening``)."""
+"""The bound methods that engines may make deeper (``verix_encodings.deepening``)."""
 
 
 def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
@@ -145,8 +145,8 @@ def bounds_within(
         return crown_bounds(network, region, late=deadline.passed, within=within)
     if method is alpha_bounds:
         return alpha_bounds(network, region, late=deadline.passed)
-    if method is branched_bounds:
-        return branched_bounds(network, region, deadline.passed, within=within)
+    if method is ve.branched_bounds:
+        return ve.branched_bounds(network, region, deadline.passed, within=within)
     found = method(network, region)
     listed = isinstance(found, tuple) and all(isinstance(one, Interval) for one in found)
     if not listed or [one.lower.size for one in found] != list(network.sizes):

@@ -20,21 +20,7 @@ def encode_problem(
     quadratic: bool = False,
     search: Search = USUAL,
 ) -> Encoding:
-    """Return the program that :func:`milp_verix.check` solves for the features ``free``.
-
-    ``encoding.input`` is ``x'``, flat, and ``encoding.output`` the margins, both as expressions in
-    the columns of ``encoding.program``. Classification: ``f_j(x') − f_c(x')`` for each class ``j``
-    but the predicted ``c``, ascending. Regression: ``f_k(x') − f_k(x) − delta`` for each output,
-    then ``f_k(x) − f_k(x') − delta``. The prediction survives where no margin can be above zero:
-
-        >>> row, constant = encoding.output.row(0, encoding.program.columns)
-        >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
-
-    Raises:
-        InputError: an argument does not fit, or the network is undefined for some inputs of the
-            ball, or leaves float64.
-        ModelError: the network cannot be read or encoded.
-    """
+    """Answer :func:`milp_verix.encode_check`, which describes the arguments."""
     search.require_only("export", "the program of a check")
     problem.network.require_unchanged()
     chosen = range(problem.features.count) if free is None else free

@@ -44,10 +44,10 @@ from milp_verix.oracle.verdict import (
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Bounds
+from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network import batch_outputs
-from verix_encodings.proofs import evaluation_error
-from verix_encodings.propagation.alpha import beyond_input
+from verix_encodings.safe_bounds import evaluation_error
 
 
 class Oracle:

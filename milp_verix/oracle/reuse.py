@@ -15,7 +15,7 @@ is exact until a phase changes: it picks the features worth a forward pass, and 
 features in a row may be freed together. No proof rests on it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -267,3 +267,33 @@ def _greatest(problem: PosedProblem, memory: Memory, features: Sequence[int]) ->
     region = problem.ball.region(problem.features.coordinates(features))
     assert isinstance(region, NormBall)
     return region.greatest(memory.gradients)
+
+
+_DISJOINT = 8  # contrasts that are compared; not measured
+
+
+def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
+    """Return how many disjoint contrasts some violated claims have, as a lower bound.
+
+    Each explanation has a feature of every contrast. Only a few small ones are looked at. A
+    counterfactual counts where a margin is above zero in real arithmetic.
+    """
+    points = [v.witness.reshape(-1) for v in known if v.witness is not None]
+    sets = [np.unique(problem.features.of_coordinate[point != problem.x]) for point in points]
+    covered: set[int] = set()
+    found = 0
+    for place in sorted(range(len(sets)), key=lambda place: sets[place].size)[:_DISJOINT]:
+        if covered.isdisjoint(sets[place].tolist()) and _clear(problem, points[place]):
+            covered.update(sets[place].tolist())
+            found += 1
+    return found
+
+
+def _clear(problem: PosedProblem, point: FloatArray) -> bool:
+    """Return whether a margin is above zero at ``point``, shape (d,), in real arithmetic."""
+    there = point.astype(np.float64)
+    try:
+        values = interval_bounds(problem.margins, Interval(there, there))
+    except OverflowError:
+        return False
+    return bool(np.any(values[-1].lower > 0))

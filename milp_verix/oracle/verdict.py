@@ -6,6 +6,7 @@ The only way to a VIOLATED verdict: an input in the ball, run in onnxruntime.
 import time
 from dataclasses import dataclass
 from enum import Enum
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class Effort:
             self.nodes + other.nodes,
             self.iterations + other.iterations,
             self.seconds + other.seconds,
-            tuple(a + b for a, b in zip(self.stages, other.stages, strict=True)),
+            tuple(map(add, self.stages, other.stages)),
         )
 
 

@@ -24,13 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.graph import cut
-from milp_verix.models.onnx.onnx_network import OnnxNetwork, session_of
+from milp_verix.models.onnx.model_file import session_of
+from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.models.onnx.symbol import Symbol
 from milp_verix.models.onnx.trace import trace
 from milp_verix.problem.ball import Ball
@@ -73,27 +73,22 @@ def require_agreement_at(network: LoadedModel, points: NDArray[np.floating]) -> 
     fitted again.
     """
     try:
-        _require_at(network, points)
+        if isinstance(network, OnnxNetwork):
+            with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
+                _compare(network, points)
+            return
+        from milp_verix.models.trees.tree_network import TreeNetwork, require_equal
+
+        assert isinstance(network, TreeNetwork)
+        require_equal(network, points.astype(np.float64))
     except ModelError:
         network.require_unchanged(wholly=True)
         raise
 
 
-def _require_at(network: LoadedModel, points: NDArray[np.floating]) -> None:
-    if not isinstance(network, OnnxNetwork):
-        from milp_verix.models.trees.guard import require_equal
-        from milp_verix.models.trees.tree_network import TreeNetwork
-
-        assert isinstance(network, TreeNetwork)
-        require_equal(network, points.astype(np.float64))
-        return
-    with np.errstate(over="ignore", invalid="ignore"):  # whatever overflows is not compared
-        _compare(network, points)
-
-
 def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
-    seen = [network.tensors(point) for point in points]
-    theirs = {a.value: [run[i] for run in seen] for i, a in enumerate(network.anchors)}
+    seen = zip(*map(network.tensors, points), strict=True)
+    theirs = {anchor.value: runs for anchor, runs in zip(network.anchors, seen, strict=False)}
     start = points.astype(np.float64)
     values = [[point] for point in start]
     errors, reaches = [np.zeros(points.shape[1])], [_range(start)]
@@ -246,7 +241,9 @@ def _shows_classifier(network: LoadedModel, outputs: FloatArray) -> bool:
         return True
     if network.scores_name != network.output_name:
         return True
-    words = _words(network.model)
+    model = network.model
+    told = [model.graph.name, *(value.name for value in model.graph.output)]
+    words = " ".join([*told, *(f"{one.key}: {one.value}" for one in model.metadata_props)])
     if _VALUES.search(words):
         return False
     return (
@@ -255,12 +252,6 @@ def _shows_classifier(network: LoadedModel, outputs: FloatArray) -> bool:
         or _is_distribution(np.exp(np.minimum(outputs, 1.0)))
         or _MANY <= outputs.size < network.input_size
     )
-
-
-def _words(model: onnx.ModelProto) -> str:
-    outputs = [value.name for value in model.graph.output]
-    metadata = [f"{entry.key}: {entry.value}" for entry in model.metadata_props]
-    return " ".join([model.graph.name, *outputs, *metadata])
 
 
 def _is_distribution(values: FloatArray) -> bool:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.arguments import number_in
 from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import exact
-from milp_verix.inputs.nearest_point import nearest_point
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.blocks.input_ball import mixed_box
@@ -185,6 +184,8 @@ class Ball:
             return witness
         lower, upper = self.centre.astype(np.float64), self.centre.astype(np.float64)
         lower[free], upper[free] = self.inner_lower[free], self.inner_upper[free]
+        from milp_verix.inputs.nearest_point import nearest_point
+
         precision = float(np.finfo(self.centre.dtype).eps)
         nearest = nearest_point(mixed, Interval(lower, upper), point, precision)
         if nearest is None:

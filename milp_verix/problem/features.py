@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.arguments import indices_of, refuse_surrogates
 from milp_verix.base.errors import InputError, listed, meant, refusing, require_one_of, same_names
 from milp_verix.base.image_shape import image_layout, likely_image
-from milp_verix.inputs.labelled import Labels, features_listed, values_by_label
+from milp_verix.inputs.radii import Labels, features_listed, values_by_label
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
 CostsLike: TypeAlias = ArrayLike | Mapping[str | int, float] | None
@@ -50,9 +50,9 @@ class Features:
     @cached_property
     def of_coordinate(self) -> IntArray:
         """The feature of each input coordinate, shape (d,)."""
-        found = np.zeros(sum(group.size for group in self.groups), dtype=np.intp)
-        for feature, group in enumerate(self.groups):
-            found[group] = feature
+        coordinates = np.concatenate([np.zeros(0, np.intp), *self.groups])
+        found = np.zeros_like(coordinates)
+        found[coordinates] = np.repeat(np.arange(self.count), [*map(len, self.groups)])
         return frozen_indices(found)
 
     @cached_property
@@ -116,7 +116,7 @@ class Features:
     @cached_property
     def _in_groups(self) -> tuple[IntArray, IntArray]:
         """The coordinates group by group, shape (d,), and the place where each group starts."""
-        starts = np.cumsum([0, *(group.size for group in self.groups[:-1])])
+        starts = np.cumsum([0, *map(len, self.groups[:-1])])
         return np.concatenate(self.groups), starts
 
 
@@ -139,7 +139,7 @@ def make_features(
     shape = layout[:2] if layout else None
     if given is None:
         one_channel = shape is not None and shape[0] * shape[1] == size
-        singles = tuple(np.array([i], dtype=np.intp) for i in range(size))
+        singles = tuple(np.arange(size, dtype=np.intp)[:, None])
         return Features(singles, shape if one_channel else None)
     if isinstance(given, str):
         require_one_of(["pixels"], given, "features", ", or give groups")

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.image_shape import shape_seen
-from milp_verix.inputs.features import continuous
+from milp_verix.inputs.feature import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.inputs.labelled import Labels, values_by_label
 from milp_verix.inputs.one_row import counts, features_among, numbers_by_name, refuse_arrays
-from milp_verix.inputs.radii import ends_around, radii_of_coordinates
+from milp_verix.inputs.radii import Labels, ends_around, radii_of_coordinates, values_by_label
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import OnnxNetwork, missing_numbers
 from milp_verix.problem.ball import UNIT_DOMAIN, Ball, Domain, domain_ends

@@ -255,7 +255,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("order", "OrderLike", '"influence"', ANYTHING, ("explain", "many"),
         """``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
         ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-        :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced by
+        :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by
         the sequential one, with a note.""", _ORDER),
     Option("transformation", "str", '"reversal"', TEXT, ("explain", "many"),
         """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""", _TRANSFORMATION),

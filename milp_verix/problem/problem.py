@@ -16,9 +16,8 @@ from milp_verix.base.image_shape import image_shape_of, shape_seen
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
-from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
-from milp_verix.inputs.radii import Epsilon, radii_of
+from milp_verix.inputs.radii import Epsilon, Labels, radii_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import reading_notes, require_agreement
@@ -34,9 +33,13 @@ from milp_verix.problem.meeting import (
     with_missing_of,
 )
 from milp_verix.problem.question import Classification, Question, make_question
-from milp_verix.problem.saturation import ROUNDED, rounded_margins
 from milp_verix.problem.search import Given, InputLike
 from verix_encodings import Network
+
+ROUNDED = (
+    "the final Sigmoid rounds large scores to the same output: a claim keeps scores so far apart "
+    "that their outputs differ"
+)
 
 
 # no slots: what is derived from the problem is computed once
@@ -145,6 +148,8 @@ class PosedProblem:
         question, network = self.question, self.network
         if not (network.rounds_scores and isinstance(question, Classification)):
             return question.margins(network.ir)
+        from milp_verix.problem.saturation import rounded_margins
+
         box, label, rivals = self.ball.outer, question.label, question.rivals
         return rounded_margins(network.ir, box, label, rivals, network.dtype)
 

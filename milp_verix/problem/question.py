@@ -100,7 +100,7 @@ class Classification(Question):
         """The classes compared with, ascending."""
         if self.against is not None:
             return list(self.against)
-        return [rival for rival in range(self.classes) if rival != self.label]
+        return [*range(self.label), *range(self.label + 1, self.classes)]
 
     def margins(self, network: Network) -> Network:
         """One margin ``f_j − f_c`` for each rival ``j``, in ascending ``j``.
@@ -302,8 +302,9 @@ def _classification(
     if isinstance(question, Threshold):
         return question  # of two classes, each has one rival
     question = replace(question, against=rivals)
-    tied = [j for j in question.rivals if scores[j] == scores[question.label]]
-    if tied and network.rounds_scores:
+    if not network.rounds_scores:
+        return question
+    if tied := [j for j in question.rivals if scores[j] == scores[question.label]]:
         both = " and ".join(_called(j, names) for j in (question.label, tied[0]))
         raise InputError(
             f"the outputs of {both} are both {scores[tied[0]]:.9g} at the input, since the final "

@@ -20,13 +20,9 @@ import scipy.sparse as sp
 
 from verix_encodings.arrays import differences, unit_rows
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.crown import crown_bounds
 from verix_encodings.network import Network
-from verix_encodings.propagation.crown import crown_bounds
 
-ROUNDED = (
-    "the final Sigmoid rounds large scores to the same output: a claim keeps scores so far apart "
-    "that their outputs differ"
-)
 _UNITS = 8
 """``δ`` in units of the last place of 1; onnxruntime's own ``σ`` is within one or two of them."""
 _LARGEST = 9.0

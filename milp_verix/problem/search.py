@@ -25,7 +25,7 @@ from milp_verix.base.arguments import (
 from milp_verix.base.clock import Deadline, Limit, bytes_of, deadline_in, holds_more
 from milp_verix.base.errors import InputError, meant, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
@@ -33,7 +33,7 @@ from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
 from milp_verix.solvers import CHECKERS, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
-from verix_encodings.blocks.enclosures import DEFAULT_SEGMENTS
+from verix_encodings.encoding import DEFAULT_SEGMENTS
 
 if TYPE_CHECKING:
     from milp_verix.problem.problem import PosedProblem
@@ -83,7 +83,8 @@ def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ``InputError`` for a value of a wrong kind.
     """
-    values = {name: value for name, value in given.items() if name != "self"}
+    values = dict(given)
+    values.pop("self", None)
     return accepted(values, kinds_of(call))
 
 

@@ -39,11 +39,12 @@ class Check(Verdict):
 
     def sentence(self) -> str:
         """Return the claim in words, or what refutes it."""
-        return printable(shown.check_sentence(self.about, self, self.free))
+        return printable(shown.audit_words.check_sentence(self.about, self, self.free))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        return shown.check_summary(self.about, self, self.free)
+        told = shown.audit_words.check_facts(self.about, self, self.free)
+        return shown.text_tables.table_of(told)
 
     def __repr__(self) -> str:
         why = "" if self.reason is None else f" ({self.reason})"
@@ -72,11 +73,12 @@ class Rules:
 
     def sentence(self) -> str:
         """Return ``"These 12 rules prove 71 % of the decisions on 45222 rows."``."""
-        return shown.rules_sentence(self.rules, self.covered, self.rows)
+        return shown.ranges_words.rules_sentence(self.rules, self.covered, self.rows)
 
     def summary(self) -> "Table":
         """Return a rich table: a row for each rule, with the share of rows that it adds."""
-        return shown.rules_summary(self.rules, self.covered, self.rows)
+        told = shown.ranges_words.rules_facts(self.rules, self.covered, self.rows)
+        return shown.text_tables.table_of(told)
 
     def write(
         self,

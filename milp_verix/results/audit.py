@@ -173,4 +173,6 @@ class Audit(Certified, Drawn, Result):
         return self._failing(points, network)
 
     def __repr__(self) -> str:
-        return printable(f"Audit({self.model.file}: {shown.audit_title(self)})")
+        words = shown.audit_words
+        told = f"{words.audit_headline(self)}, {words.audit_outcome(self)}"
+        return printable(f"Audit({self.model.file}: {told})")

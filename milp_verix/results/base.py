@@ -1,7 +1,4 @@
-"""The fields that every result has: the prediction, the ball, and the effort of the search.
-
-The question that a result answers, and where the questions of two results differ.
-"""
+"""The fields that every result has: the question, with where two of them differ, and the effort."""
 
 import hashlib
 import math

@@ -1,9 +1,4 @@
-"""The result of a comparison: the answers of each pair of solver and formulation, and their cost.
-
-Frozen data; :mod:`milp_verix.comparison.compare` makes it.
-
-The record of one check by one pair of solver and formulation: its answer, effort and program.
-"""
+"""The result of a comparison: answers of pairs of a solver and a formulation, and their cost."""
 
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
@@ -316,11 +311,11 @@ class Comparison(Compared):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""
-        return shown.comparison_table(self)
+        return shown.text_tables.comparison_table(self)
 
     def plot(self, path: str | Path | None = None) -> "Figure":
         """Draw how long each run took, and on what; write it to ``path`` if given."""
-        return shown.comparison_plot(self, path)
+        return shown.plot.plot_comparison(self, path)
 
     def write_disagreements(self, folder: str | Path = ".") -> list[Path]:
         """Write each disagreement to ``disagreement-N.lp`` in ``folder``; return the paths."""
@@ -330,4 +325,4 @@ class Comparison(Compared):
         return paths
 
     def _repr_html_(self) -> str:
-        return shown.comparison_html(self)
+        return shown.result_page.comparison_html(self)

@@ -157,7 +157,8 @@ class Explanation(Certified, Drawn, Result):
             raise InputError(
                 f"feature {feature!r} has no counterfactual: it is not in the explanation"
             )
-        return printable(shown.counterfactual_sentence(self, self.counterfactuals[int(index)]))
+        found = self.counterfactuals[int(index)]
+        return printable(shown.sentences.counterfactual_sentence(self, found))
 
     def of(self, problem: "PosedProblem") -> Self:
         """Return the explanation, which remembers its ``problem`` until it is stored."""
@@ -190,9 +191,10 @@ class Explanation(Certified, Drawn, Result):
         return milp_verix.inflate(network, self.input, self, **{**asked, **options})
 
     def __repr__(self) -> str:
+        told = f"{shown.explanation_words.outcome_text(self)}, {shown.facts.ball_text(self)}"
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
-            f"{counted(len(self.groups), 'feature')}, {shown.explanation_facts(self)}, "
+            f"{counted(len(self.groups), 'feature')}, {told}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 

@@ -216,9 +216,8 @@ class KnownGame:
         inside = sum(1 << place for place in self.ground)
         for mask in masks:
             if not mask & ~inside:
-                found[sum(1 << b for b, place in enumerate(self.ground) if mask >> place & 1)] = (
-                    True
-                )
+                at = sum(1 << b for b, place in enumerate(self.ground) if mask >> place & 1)
+                found[at] = True
         return found
 
 

@@ -19,22 +19,23 @@ counterfactual that was not reached by then stays as it was found.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.clock import BeyondMemoryError, Deadline, OutOfTimeError
 from milp_verix.base.number_text import rounder
-from milp_verix.oracle.engines.leaves import cells_for
 from milp_verix.oracle.verdict import violated_by
 from milp_verix.problem.ball import rounded_to
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.results.audit import Audit
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.explanation import Explanation
 from verix_encodings.network import batch_outputs
+
+if TYPE_CHECKING:
+    from milp_verix.results.audit import Audit
 
 _CLOSE = 1e-4
 """A margin so far below zero, as a share of the largest, is no change in onnxruntime."""
@@ -183,6 +184,8 @@ def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
 
 def _in_cells(problem: PosedProblem, point: Point, at: int) -> Point:
     """Return the values of coordinate ``at`` next to the input in each cell on the way to it."""
+    from milp_verix.oracle.engines.leaves import cells_for
+
     x, own = float(problem.x[at]), cells_for(problem).of_feature(at)
     mixed = problem.ball.mixed
     whole = mixed is not None and bool(mixed.integral[at])
@@ -195,7 +198,7 @@ def _in_cells(problem: PosedProblem, point: Point, at: int) -> Point:
     return rounded_to(np.floor(before) if whole else before, point.dtype, -np.inf)
 
 
-Found = TypeVar("Found", Explanation, Audit)
+Found = TypeVar("Found", Explanation, "Audit")
 First: TypeAlias = Callable[[Point], int | None]
 """A function that returns the first row, of candidates (n, d), that is a counterfactual."""
 
@@ -218,10 +221,12 @@ def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: De
         for feature, point in found.counterfactuals.items()
     }
     changed = replace(found, counterfactuals=points)
-    if isinstance(changed, Audit) and changed.counterexample is not None:
-        plain = plain_counterfactual(problem, changed.counterexample, deadline)
-        return replace(changed, counterexample=plain)
-    return changed
+    first: Counterfactual | None = getattr(changed, "counterexample", None)  # of an audit
+    if first is None:
+        return changed
+    audit: Any = changed
+    plainer: Found = replace(audit, counterexample=plain_counterfactual(problem, first, deadline))
+    return plainer
 
 
 def plain_counterfactual(

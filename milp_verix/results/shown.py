@@ -6,28 +6,41 @@ and onnxruntime take longer to load than a result to be read.
 """
 
 import json
-from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from milp_verix.base.errors import printable
 from milp_verix.base.files import written
-from milp_verix.base.stored_kinds import FeatureSet
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.models.loaded_model import LoadedModel
-    from milp_verix.oracle.verdict import Verdict
-    from milp_verix.results.audit import Audit
-    from milp_verix.results.base import Counterfactual, Result
-    from milp_verix.results.comparison import Comparison
-    from milp_verix.results.explanation import Explanation
     from milp_verix.results.json_format import StoredResult
-    from milp_verix.results.ranges import Ranges
-    from milp_verix.views.figures.style import Drawing
+    from milp_verix.views import (
+        audit_words,
+        explanation_words,
+        facts,
+        plot,
+        ranges_words,
+        result_page,
+        sentences,
+        text_tables,
+    )
+    from milp_verix.views.style import Drawing
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Return a module of views, which is loaded when it is first asked for."""
+        if name not in __all__:
+            raise AttributeError(name)
+        return import_module(f"milp_verix.views.{name}")
+
+
+__all__ = ["Certified", "Drawn", "Told", "audit_words", "explanation_words", "facts", "plot"]
+__all__ += ["ranges_words", "result_page", "sentences", "text_tables"]
 
 
 class Told:
@@ -46,14 +59,14 @@ class Told:
 
     def sentence(self) -> str:
         """Return the claim in words, and how far it is proven."""
-        from milp_verix.views.words.any_result import sentence
+        from milp_verix.views.result_words import sentence
 
         return sentence(cast("StoredResult", self))
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        from milp_verix.views.words.any_result import facts_of
-        from milp_verix.views.words.text_tables import table_of
+        from milp_verix.views.result_words import facts_of
+        from milp_verix.views.text_tables import table_of
 
         return table_of(facts_of(cast("StoredResult", self)))
 
@@ -82,7 +95,7 @@ class Told:
         return type(self).from_json, (self.to_json(),)
 
     def __repr__(self) -> str:
-        from milp_verix.views.words.any_result import title
+        from milp_verix.views.result_words import title
 
         result = cast(Any, self)
         about = getattr(result, "levels", [result])[0]
@@ -107,12 +120,12 @@ class Drawn(Told):
         Raises ``InputError`` for an ``image_shape`` that does not fit the input, a suffix that
         names no format that there is, and a file that cannot be written.
         """
-        from milp_verix.views.figures.plot import plot
+        from milp_verix.views.plot import plot
 
         return plot(cast("StoredResult", self), path, image_shape=image_shape)
 
     def _repr_html_(self) -> str:
-        from milp_verix.views.pages.result_page import result_html
+        from milp_verix.views.result_page import result_html
 
         return result_html(cast("StoredResult", self), self.plot())
 
@@ -127,76 +140,3 @@ class Certified(Told):
         from milp_verix.certificates.certify import certify
 
         return certify(network, cast(Any, self), time_limit=time_limit)
-
-
-def counterfactual_sentence(result: "Result", found: "Counterfactual") -> str:
-    """Return the change of one counterfactual in words."""
-    from milp_verix.views.words.sentences import counterfactual_sentence as told
-
-    return told(result, found)
-
-
-def explanation_facts(found: "Explanation") -> str:
-    """Return how far an explanation is proven, and in which ball."""
-    from milp_verix.views.words.explanation_words import outcome_text
-    from milp_verix.views.words.facts import ball_text
-
-    return f"{outcome_text(found)}, {ball_text(found)}"
-
-
-def audit_title(found: "Audit") -> str:
-    """Return the outcome of an audit in a line."""
-    from milp_verix.views.words.audit_words import audit_headline, audit_outcome
-
-    return f"{audit_headline(found)}, {audit_outcome(found)}"
-
-
-def check_sentence(about: "Result", verdict: "Verdict", free: FeatureSet) -> str:
-    """Return the claim of a check in words, or what refutes it."""
-    from milp_verix.views.words.audit_words import check_sentence as told
-
-    return told(about, verdict, free)
-
-
-def check_summary(about: "Result", verdict: "Verdict", free: FeatureSet) -> "Table":
-    """Return the facts of a check as a rich table."""
-    from milp_verix.views.words.audit_words import check_facts
-    from milp_verix.views.words.text_tables import table_of
-
-    return table_of(check_facts(about, verdict, free))
-
-
-def rules_sentence(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> str:
-    """Return how many rows the rules prove, in words."""
-    from milp_verix.views.words.ranges_words import rules_sentence as told
-
-    return told(rules, covered, rows)
-
-
-def rules_summary(rules: "Sequence[Ranges]", covered: Sequence[int], rows: int) -> "Table":
-    """Return a rich table with a row for each rule."""
-    from milp_verix.views.words.ranges_words import rules_facts
-    from milp_verix.views.words.text_tables import table_of
-
-    return table_of(rules_facts(rules, covered, rows))
-
-
-def comparison_table(found: "Comparison") -> "Table":
-    """Return a rich table with a row for each run of a comparison."""
-    from milp_verix.views.words.text_tables import comparison_table as table
-
-    return table(found)
-
-
-def comparison_plot(found: "Comparison", path: str | Path | None) -> "Figure":
-    """Draw how long each run of a comparison took, and on what."""
-    from milp_verix.views.figures.plot import plot_comparison
-
-    return plot_comparison(found, path)
-
-
-def comparison_html(found: "Comparison") -> str:
-    """Return a comparison as notebooks show it."""
-    from milp_verix.views.pages.result_page import comparison_html as shown
-
-    return shown(found)

@@ -28,22 +28,20 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, ends_around, radii_of
-from milp_verix.oracle.verdict import TIME_LIMIT, Verdict, violated_by
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import Point, plain_counterfactual
 from milp_verix.results.ranges import RadiusBracket
+from milp_verix.searches.change_measure import halved
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 
 # no slots: what moves at all is computed once
 @dataclass(frozen=True)
 class Balls:
-    """The balls around the input of ``problem``; ``scale`` are the radii of its features at 1.
-
-    ``scale`` is None where the input is not described.
-    """
+    """The balls around the input of ``problem``; ``scale``, if described, are the radii at 1."""
 
     problem: PosedProblem
     scale: tuple[float, ...] | None = None
@@ -62,24 +60,18 @@ class Balls:
 
     def _distance(self, moved: IntArray, there: NDArray[Any]) -> float:
         """Return the distance of the point whose coordinates ``moved`` alone are ``there``."""
-        here = self.problem.x[moved]
-        norm = self.problem.ball.norm
-        if self.problem.inputs is None and norm == "linf" and moved.size:
-            # rounding is monotone: the largest move is one of those whose rounded size is largest
-            rounded = np.abs(there.astype(np.float64) - here.astype(np.float64))
-            largest = rounded == rounded.max()
-            here, there = here[largest], there[largest]
-        if self.scale is not None and moved.size:
-            unit, rank = self._units[:, moved]
+        here, norm = self.problem.x[moved], self.problem.ball.norm
+        unit, word = self._units[:, moved]
+        if moved.size and (self.scale is not None or norm == "linf"):
             with np.errstate(divide="ignore", over="ignore"):
-                rough = np.where(rank > 0, 1.0, np.abs(there.astype(float) - here)) / unit
-                # fractions for those alone that may be the largest
-                largest = ~(rough < (1 - 1e-9) * rough.max())
-            moved, here, there = moved[largest], here[largest], there[largest]
-        pairs = zip(there.tolist(), here.tolist(), strict=True)
-        moves = [abs(Fraction(to) - Fraction(start)) for to, start in pairs]
+                rough = np.where(word > 0, 1.0, np.abs(there.astype(float) - here)) / unit
+            # fractions for those alone that may be the largest
+            largest = ~(rough < (1 - 1e-9) * rough.max())
+            here, there, unit, word = (part[largest] for part in (here, there, unit, word))
+        parts = zip(there.tolist(), here.tolist(), word.tolist(), strict=True)
+        moves = [Fraction(1) if w else abs(Fraction(to) - Fraction(at)) for to, at, w in parts]
         if self.scale is not None:
-            return self._scaled(moved, moves)
+            return _most(list(zip(moves, unit.tolist(), strict=True)))
         if norm == "linf":
             return _rounded_up(max(moves, default=Fraction()))
         if norm == "l1":
@@ -93,10 +85,7 @@ class Balls:
         return root
 
     def reach(self, free: IntArray) -> float:
-        """Return the radius from which on the ball over ``free`` holds the whole domain.
-
-        Infinite where the domain is.
-        """
+        """Return the radius whose ball over ``free`` holds the whole domain, or infinity."""
         lower, upper = (end[free] for end in self._ends)
         wide = self.problem.ball.centre[free].astype(np.float64)
         corner = np.where(upper - wide > wide - lower, upper, lower)
@@ -107,8 +96,10 @@ class Balls:
     @cached_property
     def _units(self) -> FloatArray:
         """The radius at 1 of each coordinate, and 1 for a word that has no order; shape (2, d)."""
-        assert self.problem.inputs is not None
-        unordered = [float(feature.unordered) for feature in self.problem.inputs.features]
+        inputs = self.problem.inputs
+        if inputs is None or self.scale is None:
+            return np.array([[1.0], [0.0]]).repeat(self.problem.x.size, axis=1)
+        unordered = [float(feature.unordered) for feature in inputs.features]
         return np.array([self.scale, unordered])[:, self.problem.features.of_coordinate]
 
     @cached_property
@@ -129,26 +120,20 @@ class Balls:
         movable = np.array([feature.kind != "fixed" and one > 0 for feature, one in pairs])
         return movable[self.problem.features.of_coordinate]
 
-    def _scaled(self, moved: IntArray, moves: list[Fraction]) -> float:
-        unit, rank = self._units[:, moved].tolist()
-        needed = [
-            (Fraction(1) if word else move, one)
-            for move, one, word in zip(moves, unit, rank, strict=True)
-        ]
-        if any(one == 0 for _, one in needed):
-            return math.inf
-        found = _rounded_up(max((need / Fraction(one) for need, one in needed), default=Fraction()))
-        # a product beyond float64 is no radius too small
-        while any(found * one < math.inf and Fraction(found * one) < need for need, one in needed):
-            found = math.nextafter(found, math.inf)
-        return found
+
+def _most(needed: list[tuple[Fraction, float]]) -> float:
+    """Return the least radius that, times each second part, is no less than the first."""
+    if any(one == 0 for _, one in needed):
+        return math.inf
+    found = _rounded_up(max((need / Fraction(one) for need, one in needed), default=Fraction()))
+    # a product beyond float64 is no radius too small
+    while any(found * one < math.inf and Fraction(found * one) < need for need, one in needed):
+        found = math.nextafter(found, math.inf)
+    return found
 
 
 def scale_of(inputs: Inputs | None, scale: Epsilon) -> tuple[float, ...] | None:
-    """Return the radius of each feature at the radius 1; None without a description of inputs.
-
-    Raises ``InputError`` for a scale that is no radius, is infinite, or lets no feature move.
-    """
+    """Return the radius of each feature at the radius 1, if described; or ``InputError``."""
     if inputs is None:
         if not (isinstance(scale, int | float) and scale == 1.0):
             raise InputError("scale is for described inputs: give inputs, or leave scale out")
@@ -174,24 +159,10 @@ _HALVINGS = 24  # to the precision of float32
 
 
 def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterfactual:
-    """Return a counterfactual on the way from the input to that of ``verdict``.
-
-    By halving, each point run in onnxruntime: the last one that changes the prediction.
-    """
+    """Return a counterfactual on the way from the input to the one of ``verdict``."""
     best = counterfactual_of(verdict)
-    centre, ball = problem.x.astype(np.float64), problem.ball
-    moved = best.input.reshape(-1).astype(np.float64) - centre
-    near, far = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (near + far) / 2
-        point = ball.nearest_witness(centre + middle * moved, free)
-        outputs = problem.network.outputs_at(point)
-        if problem.question.changed(outputs) and ball.contains(point, free):
-            far = middle
-            shaped = point.reshape(problem.network.input_shape)
-            best = counterfactual_of(violated_by(problem.question, shaped, outputs))
-        else:
-            near = middle
+    ends = problem.x.astype(np.float64), best.input.reshape(-1).astype(np.float64)
+    best = counterfactual_of(halved(problem, verdict, ends, free, halvings=_HALVINGS))
     best.input.flags.writeable = False
     return best
 
@@ -282,10 +253,7 @@ class Bracket:
         self.upper = self._balls.distance(self.counterfactual.input)
 
     def steps(self) -> Iterator[Step]:
-        """Yield the questions to ask, until the bracket is narrow or nothing is left to ask.
-
-        The answer to a question is taken over before the next is asked for.
-        """
+        """Yield the questions to ask, one after the other's answer, until the bracket is narrow."""
         few = self.free.size <= _FEW
         if not self.narrow and self.reach > 0:
             yield Step("attack", self.reach)
@@ -316,11 +284,7 @@ class Bracket:
                 unproven = epsilon
 
     def checks(self) -> Iterator[Step]:
-        """Check right below the upper end; after a counterfactual, in the middle.
-
-        Attacks often find the nearest counterfactual, and then one proof is all that is needed.
-        Below a radius that was not decided, the range is halved.
-        """
+        """Check right below the upper end, which attacks often find; else halve the range."""
         middle = False
         while not self.narrow:
             below = min(self.unknown, default=min(self.reach, self.upper))
@@ -344,5 +308,4 @@ class Bracket:
         return (max(self.lower, 0.0) + upper) / 2
 
     def _apart(self, upper: float) -> bool:
-        """Return whether ``upper`` is far enough above the lower end to ask between them."""
         return upper - self.lower > self.tolerance * upper and upper > _LEAST * self.reach

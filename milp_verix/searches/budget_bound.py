@@ -26,16 +26,17 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.solvers import Session
-from verix_encodings import Interval, Network, NormBall, crown_bounds, interval_bounds
+from verix_encodings import Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, relative_error
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.network import batch_outputs, batch_slopes
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import network_of_selection
 
 _GUESS = 0.5
@@ -97,10 +98,7 @@ class _Budget:
     tolerances: Tolerances
 
     def least_margin(self, cost: float, late: Late) -> float:
-        """Return a proven bound on how far the margin stays above the tolerance.
-
-        The sets are the features that must be in, with others that cost at most ``cost`` together.
-        """
+        """Return how far the margin provably stays above the tolerance for sets in the budget."""
         network, costs = self._network
         box = Interval(np.zeros(costs.size), costs)
         # sums of costs are rounded
@@ -187,7 +185,6 @@ def _largest(
 
 
 _BUDGET = 0.7  # of the work, for the first of the bounds; not measured
-_DISJOINT = 8  # contrasts that are compared; not measured
 _CLIMBS = 2  # of each margin, from the highest starts; not measured
 _NEWEST = 8  # perturbations that a climb may begin at; not measured
 _KNOWN = 4  # counterfactuals of the traversal that attacks begin at; not measured
@@ -237,39 +234,12 @@ def needed_features(
         return 0
     try:
         while not (deadline.passed() or cover.exhausted or cover.ended or cover.hopeless(budget)):
-            cover.step(deadline, lambda: cover.hopeless(budget))
+            cover.step(deadline, budget)
     except SolverError:
         pass  # the bound that was proven until then stays
     finally:
         cover.close()
     return int(max(cover.bound, budget))
-
-
-def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
-    """Return how many disjoint contrasts some violated claims have, as a lower bound.
-
-    Each explanation has a feature of every contrast. Only a few small ones are looked at. A
-    counterfactual counts where a margin is above zero in real arithmetic.
-    """
-    points = [v.witness.reshape(-1) for v in known if v.witness is not None]
-    sets = [np.unique(problem.features.of_coordinate[point != problem.x]) for point in points]
-    covered: set[int] = set()
-    found = 0
-    for place in sorted(range(len(sets)), key=lambda place: sets[place].size)[:_DISJOINT]:
-        if covered.isdisjoint(sets[place].tolist()) and _clear(problem, points[place]):
-            covered.update(sets[place].tolist())
-            found += 1
-    return found
-
-
-def _clear(problem: PosedProblem, point: FloatArray) -> bool:
-    """Return whether a margin is above zero at ``point``, shape (d,), in real arithmetic."""
-    there = point.astype(np.float64)
-    try:
-        values = interval_bounds(problem.margins, Interval(there, there))
-    except OverflowError:
-        return False
-    return bool(np.any(values[-1].lower > 0))
 
 
 class _Attacker:

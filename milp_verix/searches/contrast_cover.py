@@ -33,7 +33,7 @@ from verix_encodings import interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network import batch_outputs, batch_slopes
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import Clause
 from verix_encodings.work import worked
 
@@ -86,21 +86,23 @@ class ContrastCover:
         smallest = min((int(one.sum()) for one in self.sets), default=1)
         return self._objective.equal and self.candidate.size / smallest < bound
 
-    def step(self, deadline: Deadline, enough: Callable[[], bool] = lambda: False) -> None:
+    def step(self, deadline: Deadline, least: float = 0.0) -> float:
         """Add contrastive sets that the candidate misses, and find the next candidate.
 
-        No further set is added at the ``deadline``, or once there are ``enough``.
+        No further set is added at the ``deadline``, or once these are hopeless to prove more than
+        ``least``. Returns the higher one of that and the bound.
         """
         started, before, free = worked(), len(self.sets), ~self.candidate
         while (found := self._contrast(free, deadline)) is not None:
             free &= ~found
-            if deadline.passed() or enough():
+            if deadline.passed() or self.hopeless(least):
                 break
         if len(self.sets) > before:
             self._cover(deadline)
         else:
             self.exhausted = not deadline.passed()
         self.work += elapsed_work(started)
+        return max(least, self.bound)
 
     def refute(self, delta: FloatArray, deadline: Deadline) -> None:
         """Learn from a perturbation, shape (d,), that the candidate does not survive."""

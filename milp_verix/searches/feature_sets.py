@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout, shape_seen
-from milp_verix.inputs.labelled import features_listed
+from milp_verix.inputs.radii import features_listed
 from milp_verix.problem.features import Features, FeaturesLike
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.explanation import Explanation
@@ -94,10 +94,7 @@ def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:
 
 
 def _coordinates_in(mask: BoolArray, problem: PosedProblem) -> BoolArray | None:
-    """Return ``mask`` over flat coordinates; None if its entries are features.
-
-    Raises ``InputError`` for a mask that fits neither.
-    """
+    """Return ``mask`` by flat coordinates, None if it is by features; or ``InputError``."""
     input_shape, size = problem.network.input_shape, problem.x.size
     layout = image_layout(problem.image_shape or input_shape)
     if layout is not None and np.squeeze(mask).shape == layout[:2]:

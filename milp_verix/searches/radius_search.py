@@ -25,11 +25,7 @@ from milp_verix.searches.runner import AnytimeSearch, Tally
 
 
 class Questions:
-    """Asks oracles, one for each radius, and hands their answers to brackets.
-
-    The first one is that of ``epsilon``. Deeper bounds at a radius serve smaller ones. ``tally``
-    sums the work of all oracles.
-    """
+    """Asks oracles, one for each radius, and hands answers to brackets; ``tally`` sums the work."""
 
     def __init__(self, balls: Balls, epsilon: float, search: Search) -> None:
         self._balls, self._epsilon = balls, epsilon
@@ -80,10 +76,7 @@ _LEAST_WORK = 0.1
 
 @dataclass(frozen=True, slots=True)
 class RadiusProgress:
-    """Progress of a search for radii: brackets that are open, of how many.
-
-    ``lower`` and ``upper`` are the ends of the first bracket, ``upper`` infinite if it has none.
-    """
+    """Brackets that are open, of how many, and the ends of the first one, infinite if not found."""
 
     open: int
     total: int
@@ -93,10 +86,7 @@ class RadiusProgress:
 
 @dataclass(eq=False)
 class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
-    """The brackets of one result, of the largest ball in ``problem``, for ``each`` feature or all.
-
-    ``scale`` are the radii of described features at the radius 1.
-    """
+    """The brackets of one result in ``problem``, its largest ball; ``scale`` as of ``Balls``."""
 
     brackets: Sequence[Bracket]
     questions: Questions
@@ -107,11 +97,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     open: int = 0
 
     def _search(self) -> None:
-        """Narrow the brackets in rounds, one question each, until all are narrow or time is up.
-
-        A question may take an equal share of half of the work left. Brackets with questions that
-        ran out of it ask again in the end, when fewer brackets share it.
-        """
+        """Narrow the brackets in rounds, one question each; those out of time ask again last."""
         deadline, check_limit = self.request.deadline, self.request.check_limit
         open_ = {bracket: bracket.steps() for bracket in self.brackets}
         with closing(self.questions):
@@ -175,17 +161,7 @@ def radius_of(
     progress: Callable[[RadiusProgress], None] | None = None,
     snapshots: Callable[[Callable[[], RobustnessRadii]], None] | None = None,
 ) -> RobustnessRadii:
-    """Bracket the largest radius at which features are irrelevant together.
-
-    The radius is the supremum of all ``ε`` for which no change of the features ``free`` by at most
-    ``ε`` in ``norm``, inside the domain, changes the prediction while all other features stay. With
-    all features free it is the robustness radius of the input. The bracket has a proof at its lower
-    end and a counterfactual at its upper end. Ctrl-C and the time limit return the bracket so far.
-
-    Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
-    Whole numbers and values of categories only move in steps, so the supremum is where the next
-    step comes within reach.
-    """
+    """Answer :func:`milp_verix.robustness_radius`, which describes the arguments."""
     search.require_only("radius", "the search for radii")
     if not 0 < tolerance < 1:
         raise InputError(

@@ -60,17 +60,7 @@ def relevance_of(
     progress: Callable[[RelevanceProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Relevance]], None] | None = None,
 ) -> Relevance:
-    """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
-
-    ``feature`` is a name, an index, or several of these, which count as one feature: *necessary*
-    if every explanation of the prediction at ``x`` contains one of them, that is, if changing them
-    alone can change the prediction; *relevant* if some minimal explanation does; *irrelevant* if
-    none does. The result has the proof of a difference: two inputs that differ in these features
-    alone and are decided differently.
-
-    The number of checks may grow exponentially with that of the other features; at the time limit
-    and after Ctrl-C the answers proven by then come back, None for an open one.
-    """
+    """Answer :func:`milp_verix.relevance`, which describes the arguments."""
     search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)
     protected = _chosen(feature, problem.features)
@@ -79,7 +69,6 @@ def relevance_of(
 
 
 def _chosen(given: Any, features: Features) -> frozenset[int]:
-    """Return the indices of the features ``given`` by names or indices."""
     found = {features.index(one, "feature") for one in features.unnamed(given, "feature")}
     if not found:
         raise InputError("no protected feature is given: name one at least")
@@ -123,7 +112,6 @@ class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
         )
 
     def _search(self) -> None:
-        """Decide necessity, then look for a set of other features that shows relevance."""
         self.show()
         alone = self.subsets.check(self.protected)
         if alone.violated:
@@ -188,10 +176,7 @@ class RelevanceSearch(SetSearch[RelevanceProgress, Relevance]):
             self._clauses.append(Clause(any_of=free, not_all_of=self._others - free))
 
     def _pair(self, free: frozenset[int]) -> Answer | None:
-        """Return the answer with and without the protected features; a difference is accepted.
-
-        It is None then, and UNKNOWN where one of the two is.
-        """
+        """Return the answer with and without the protected features; None if a pair is accepted."""
         together = self.subsets.check(free | self.protected)
         if together.holds:
             return Answer.HOLDS

@@ -18,7 +18,7 @@ from milp_verix.oracle.verdict import (
 )
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.build import shared_fields, statistics_of
-from verix_encodings.propagation.interval_bounds import NoBoundsError
+from verix_encodings.interval_bounds import NoBoundsError
 
 State = TypeVar("State")
 Found = TypeVar("Found")
@@ -70,10 +70,7 @@ class AnytimeSearch(ABC, Generic[State, Found]):
         progress: Callable[[State], None] | None,
         snapshots: Callable[[Callable[[], Found]], None] | None,
     ) -> Found:
-        """Search to the end, the deadline or Ctrl-C; return the result.
-
-        ``progress`` is called with states, ``snapshots`` with snapshots.
-        """
+        """Search to the end, the deadline or Ctrl-C; give states, snapshots, and the result."""
         self._progress, self._snapshots = progress, snapshots
         with stopping(self):
             self.save()
@@ -112,10 +109,7 @@ def fields_of(
     notes: tuple[str, ...] = (),
     beside: Effort | None = None,
 ) -> dict[str, Any]:
-    """Return the fields that all results of searches share; ``oracle`` has counted the work.
-
-    ``beside`` is the effort of programs that are no checks of this oracle.
-    """
+    """Return the fields that results share; ``beside`` is effort of others than ``oracle``."""
     effort = oracle.effort if beside is None else oracle.effort + beside
     return {
         **shared_fields(oracle.problem, oracle.solver, oracle.versions, notes + oracle.notes),

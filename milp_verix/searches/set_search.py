@@ -50,10 +50,7 @@ def propose(
     *,
     whole: bool = True,
 ) -> Proposal:
-    """Return a set of features that satisfies ``clauses`` at the least cost, by the ``deadline``.
-
-    ``whole`` says that all costs are whole numbers.
-    """
+    """Return a cheapest set that satisfies ``clauses``; ``whole`` says that costs are whole."""
     cover = cover_program(costs, clauses)
     try:
         session.load(cover.program)
@@ -86,10 +83,7 @@ class ListedSets:
         self._seen = 0  # clauses
 
     def propose(self, clauses: list[Clause]) -> Proposal:
-        """Return a cheapest set that satisfies ``clauses``, the same ones as before and new ones.
-
-        Its cost is a lower bound.
-        """
+        """Return a cheapest set that satisfies ``clauses``, which only grow; its cost bounds."""
         for clause in clauses[self._seen :]:
             whole, none = _mask(clause.not_all_of), _mask(clause.any_of)
             # excluded: all of the first part in the set, and nothing of the second one
@@ -108,10 +102,7 @@ def _mask(features: frozenset[int]) -> int:
 
 
 class Candidates:
-    """Proposes cheapest sets that satisfy ``clauses``, to which others are added.
-
-    Sets of few features are listed where costs are ``whole``; a session solves covers otherwise.
-    """
+    """Proposes cheapest sets that satisfy ``clauses``: listed if few and ``whole``, else solved."""
 
     def __init__(
         self,
@@ -165,10 +156,7 @@ class SetSearch(AnytimeSearch[State, Found]):
         self._gave_up = False
 
     def _undecided(self) -> Iterator[frozenset[int]]:
-        """Yield smallest sets that no clause excludes; after the last one nothing is left.
-
-        Where that is not proven there is a doubt. Raises ``OutOfTimeError``.
-        """
+        """Yield smallest sets that no clause excludes; a doubt if the last is not proven."""
         while True:
             proposal = self._candidates.propose(self.subsets.deadline)
             if not self._gave_up:

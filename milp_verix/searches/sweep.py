@@ -32,18 +32,13 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.problem.search import (
-    USUAL,
-    OrderLike,
-    Request,
-    Search,
-)
+from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.explanation import EpsilonSweep, Explanation
-from milp_verix.searches.explain.explain import ExplainSearch, Progress
-from milp_verix.searches.explain.order import Order, OrderMaker, resolve_order, without_order
-from milp_verix.searches.explain.strategies import resolve_strategy
-from milp_verix.searches.explain.traversal import Traversal
-from milp_verix.views.words.wording import radius_text
+from milp_verix.searches.explain_search import ExplainSearch, Progress
+from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order
+from milp_verix.searches.strategies import resolve_strategy
+from milp_verix.searches.traversal import Traversal
+from milp_verix.views.wording import radius_text
 
 Radius: TypeAlias = float | tuple[float, ...]
 """The radius of a ball; one for each feature of a described input."""
@@ -63,14 +58,7 @@ def sweep_of(
     progress: Callable[[Progress], None] | None = None,
     snapshots: Snapshots | None = None,
 ) -> EpsilonSweep:
-    """Find a locally minimal explanation at each of several radii, the largest first.
-
-    Features that are irrelevant together at a radius are irrelevant together at every smaller one,
-    so each radius begins with those of the radius before (Wu, Wu, Barrett, NeurIPS 2023, Figure 6).
-    Ctrl-C and the time limit return sound explanations at all radii; features not decided yet are
-    in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
-    The radius of the problem itself is not used.
-    """
+    """Answer :func:`milp_verix.epsilon_sweep`, which describes the arguments."""
     inputs = problem.inputs
     radii = _numbers(epsilons) if inputs is None else _vectors(epsilons, inputs)
     request = Request.now(problem.at(radii[0]), search)
@@ -116,10 +104,7 @@ def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
 
 
 def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
-    """Return the radii of all features, a tuple for each entry of ``epsilons``, the largest first.
-
-    Raises ``InputError`` unless they are distinct and ordered.
-    """
+    """Return the radii of all features for each entry, the largest first; or ``InputError``."""
     given = _listed(epsilons)
     if not given:
         raise InputError(

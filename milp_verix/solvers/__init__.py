@@ -10,21 +10,20 @@ installed package adds solvers by entry points of the group ``milp_verix.solvers
 first solver that takes the program, is installed, and opens.
 """
 
+from collections import UserDict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
 from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.solvers.backends import cbc, gurobi, highs, phase, scip
-from milp_verix.solvers.backends.pulp_solvers import PulpSolver
-from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
-from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.own_solver import LicenceFallback
 from milp_verix.solvers.session import (
     Session,
     Solver,
@@ -35,11 +34,24 @@ from milp_verix.solvers.session import (
     in_words,
 )
 
-_OWN: dict[str, OwnSolver] = {
-    one.SOLVER.base: one.SOLVER for one in (highs, phase, cbc, gurobi, scip)
-}
 
-SOLVERS: dict[str, Solver] = {**_OWN, "pulp": PulpSolver(), "pyomo": PyomoSolver()}
+class _Backends(UserDict[str, Any]):
+    """The ``SOLVER`` of each module in ``backends``, by its name; loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = self.data[name]
+        if isinstance(found, str):
+            self[name] = found = import_module(f"{__name__}.backends.{found}").SOLVER
+        return found
+
+
+FAMILIES = ("pulp", "pyomo")
+"""Families of solvers that have a name behind a colon."""
+
+SOLVERS: UserDict[str, Solver] = _Backends(
+    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip")}
+    | {name: f"{name}_solvers" for name in FAMILIES}
+)
 """The solvers of programs that have a name of their own."""
 
 CHECKERS: dict[str, Solver] = {
@@ -53,13 +65,6 @@ CHECKERS: dict[str, Solver] = {
 They are in :mod:`milp_verix.oracle.engines`.
 """
 
-FAMILIES: dict[str, type[PulpSolver] | type[PyomoSolver]] = {
-    "pulp": PulpSolver,
-    "pyomo": PyomoSolver,
-}
-"""Families of solvers that have a name behind a colon."""
-
-
 ENTRY_POINTS = "milp_verix.solvers"
 """The group of entry points by which an installed package adds solvers."""
 
@@ -72,8 +77,10 @@ def added_solvers() -> dict[str, Any]:
 
 def solver_named(name: str) -> Solver:
     """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
-    if name in SOLVERS or name in CHECKERS:
-        return {**SOLVERS, **CHECKERS}[name]
+    if name in SOLVERS:
+        return SOLVERS[name]
+    if name in CHECKERS:
+        return CHECKERS[name]
     path, _, query = name.partition("?")
     base, colon, native = path.partition(":")
     if path in added_solvers() and not query:
@@ -89,11 +96,12 @@ def solver_named(name: str) -> Solver:
         raise InputError(
             f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
         ) from error
+    default: Any = SOLVERS[base]
     if own:
-        return replace(_OWN[base], options=read_name_options(name, base, pairs))
-    default = FAMILIES[base]()
+        return cast("Solver", replace(default, options=read_name_options(name, base, pairs)))
     native = native or default.native
-    return FAMILIES[base](name, native, read_options(name, base, native, pairs))
+    options = read_options(name, base, native, pairs)
+    return cast("Solver", replace(default, name=name, native=native, options=options))
 
 
 def _added(name: str) -> Solver:
@@ -101,14 +109,12 @@ def _added(name: str) -> Solver:
     # whatever the package raises
     with refusing(f"the solver {name!r} of an installed package fails", Exception):
         found = added_solvers()[name].load()
-    lacking = [part for part in _PARTS_OF_A_SOLVER if not hasattr(found, part)]
+    parts = ("name", "licence", "capabilities", "unavailable", "open")
+    lacking = [part for part in parts if not hasattr(found, part)]
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
         raise InputError(f"the solver {name!r} of an installed package {why}")
     return cast("Solver", found)
-
-
-_PARTS_OF_A_SOLVER = ("name", "licence", "capabilities", "unavailable", "open")
 
 
 AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
@@ -138,10 +144,7 @@ def first_of_auto(needed: frozenset[str], attempt: Callable[[Solver], Opened]) -
 
 
 def why_auto(chosen: str, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the note on why ``auto`` began with ``chosen``: the solvers that it passed over.
-
-    None where it passed over none: results name their solver.
-    """
+    """Return the note on the solvers that ``auto`` passed over before ``chosen``, if any."""
     if chosen not in AUTO_ORDER:
         return ()
     passed: dict[str, list[str]] = {}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError, meant
-from milp_verix.solvers.parameters import HIGHS_HEURISTICS, parameters_of
+from milp_verix.solvers.solver_parameters import HIGHS_HEURISTICS, parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
 """The values of an option: whole numbers or numbers between two ends, or words."""
@@ -96,16 +96,18 @@ OWN: dict[str, dict[str, Values]] = {
 
 _Both = dict[str, dict[str, Any]]
 
+
+def _both(off: Any, on: Any, *options: str) -> _Both:
+    return {"off": dict.fromkeys(options, off), "on": dict.fromkeys(options, on)}
+
+
 WORDS: dict[str, dict[str, str | _Both]] = {
     "highs": {
         "threads": "threads",
         "seed": "random_seed",
         "gap": "mip_rel_gap",
-        "presolve": {value: {"presolve": value} for value in _ON_OFF},
-        "cuts": {
-            "off": {"mip_allow_cut_separation_at_nodes": False},
-            "on": {"mip_allow_cut_separation_at_nodes": True},
-        },
+        "presolve": _both("off", "on", "presolve"),
+        "cuts": _both(False, True, "mip_allow_cut_separation_at_nodes"),
         "heuristics": {
             "off": {"mip_heuristic_effort": 0.0, **dict.fromkeys(HIGHS_HEURISTICS, False)},
             "on": {"mip_heuristic_effort": 0.05, **dict.fromkeys(HIGHS_HEURISTICS, True)},
@@ -115,26 +117,23 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "threads": "Threads",
         "seed": "Seed",
         "gap": "MIPGap",
-        "presolve": {"off": {"Presolve": 0}, "on": {"Presolve": -1}},
-        "cuts": {"off": {"Cuts": 0}, "on": {"Cuts": -1}},
-        "heuristics": {"off": {"Heuristics": 0.0}, "on": {"Heuristics": 0.05}},
+        "presolve": _both(0, -1, "Presolve"),
+        "cuts": _both(0, -1, "Cuts"),
+        "heuristics": _both(0.0, 0.05, "Heuristics"),
     },
     "scip": {
         "seed": "randomization/randomseedshift",
         "gap": "limits/gap",
-        "presolve": {"off": {"presolving/maxrounds": 0}, "on": {"presolving/maxrounds": -1}},
-        "cuts": {
-            value: {"separating/maxrounds": rounds, "separating/maxroundsroot": rounds}
-            for value, rounds in (("off", 0), ("on", -1))
-        },
-        "heuristics": {"off": {"heuristics": False}, "on": {"heuristics": True}},
+        "presolve": _both(0, -1, "presolving/maxrounds"),
+        "cuts": _both(0, -1, "separating/maxrounds", "separating/maxroundsroot"),
+        "heuristics": _both(False, True, "heuristics"),
     },
     "cbc": {
         "threads": "threads",
         "seed": "randomCbcSeed",
-        "presolve": {value: {"presolve": value, "preprocess": value} for value in _ON_OFF},
-        "cuts": {value: {"cuts": value} for value in _ON_OFF},
-        "heuristics": {value: {"heur": value} for value in _ON_OFF},
+        "presolve": _both("off", "on", "presolve", "preprocess"),
+        "cuts": _both("off", "on", "cuts"),
+        "heuristics": _both("off", "on", "heur"),
     },
 }
 """Words for options that solvers share, and what each solver calls them.

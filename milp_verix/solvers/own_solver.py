@@ -1,14 +1,23 @@
-"""A solver with a session class of our own, and what its sessions have in common."""
+"""A solver with a session class of our own, what its sessions share, and one with a fallback."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from typing import Any
 
-from milp_verix.base.errors import SolverError, SolverUnavailableError
+from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.parameters import notes_on
-from milp_verix.solvers.session import Session, refuse_beyond
+from milp_verix.solvers.session import (
+    Session,
+    SolveResult,
+    Targets,
+    extend,
+    in_words,
+    refuse_beyond,
+)
+from milp_verix.solvers.solver_parameters import notes_on
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -39,36 +48,36 @@ class OwnSolver:
 
     @property
     def name(self) -> str:
-        """The name with the options."""
         return self.options.name or self.base
 
     @property
     def strict(self) -> bool:
-        """True if no other solver may take a program over."""
         return self.options.strict
 
     def unavailable(self) -> str | None:
-        """Return why the solver cannot be used, or None; no licence is looked for."""
         return self.lacking()
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
-        """Open a session; raises ``SolverUnavailableError`` where the solver cannot be used."""
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
         return self.begin(threads, tolerances, self.options)
 
 
-class OwnSession:
-    """A session that keeps the program loaded, and builds a model of it by ``_build``.
+def own_solver(
+    kind: Any, licence: str, package: str, begin: Callable[..., Session] | None = None
+) -> OwnSolver:
+    """Return the solver of a ``package`` with sessions of the class ``kind``, or by ``begin``."""
+    lacking = partial(missing, package)
+    return OwnSolver(kind.name, licence, kind.capabilities, lacking, begin or kind)
 
-    The model is without entries of up to ``dropped``. ``_grow`` adds columns and rows to a model
-    of ``old``, ``_change`` changes bounds of columns.
-    """
+
+class OwnSession:
+    """A session that keeps the program, and a model by ``_build``, ``_grow`` and ``_change``."""
 
     name: str
     capabilities: frozenset[str]
     largest_big_m = 1e4
-    dropped = 0.0
+    dropped = 0.0  # entries up to this are not in the model
     notes: tuple[str, ...] = ()
     _program: Program | None = None
     _widened: Program | None = None
@@ -84,7 +93,6 @@ class OwnSession:
         return self._program
 
     def load(self, program: Program) -> None:
-        """Replace the program."""
         refuse_beyond(self, program)
         kept, self._program = program.without_tiny(self.dropped), None
         # rows widened for what is dropped hold for these bounds only
@@ -106,7 +114,6 @@ class OwnSession:
         self._program = program
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the model loaded."""
         if self._widened is not None:
             self.load(self._widened.with_bounds(columns, lower, upper))
         else:
@@ -120,3 +127,86 @@ class OwnSession:
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         raise NotImplementedError
+
+
+class LicenceFallback:
+    """Solves with ``primary``; what is beyond its licence goes to ``open_other()``."""
+
+    def __init__(self, primary: Session, open_other: Callable[[], Session]) -> None:
+        self.name, self.version = primary.name, primary.version
+        self.capabilities = primary.capabilities
+        self._primary = self._current = primary
+        self._open_other = open_other
+        self._other: Session | None = None
+        self._program: Program | None = None
+        self._reason = ""
+        self.handed_over = 0
+
+    @property
+    def solving(self) -> str:
+        return self._current.name
+
+    @property
+    def largest_big_m(self) -> float:
+        return self._current.largest_big_m
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        own = self._primary.notes
+        if self._other is None:
+            return own
+        return (
+            *own,
+            f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",
+        )
+
+    def load(self, program: Program) -> None:
+        self._program = program
+        self._current = self._primary
+        try:
+            self._primary.load(program)
+        except LicenceLimitError as error:
+            self._hand_over(error)
+
+    def extend(self, program: Program) -> None:
+        self._program = program
+        if self._current is self._other:
+            self.handed_over += 1
+        try:
+            extend(self._current, program)
+        except LicenceLimitError as error:
+            if self._current is self._other:
+                raise
+            self._hand_over(error)
+
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        assert self._program is not None
+        self._program = self._program.with_bounds(columns, lower, upper)
+        self._current.set_bounds(columns, lower, upper)
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        try:
+            return self._current.minimise(cost, targets)
+        except LicenceLimitError as error:
+            if self._current is self._other:
+                raise
+            self._hand_over(error)
+            return self._current.minimise(cost, targets)
+
+    def close(self) -> None:
+        self._primary.close()
+        if self._other is not None:
+            self._other.close()
+
+    def _hand_over(self, error: LicenceLimitError) -> None:
+        """Move the program to the other solver; raise ``error`` if that does not take it."""
+        if self._other is None:
+            self._other = self._open_other()
+        assert self._program is not None
+        if not self._program.needs <= self._other.capabilities:
+            beyond = in_words(self._program.needs - self._other.capabilities)
+            raise LicenceLimitError(f"{error}; {self._other.name} takes no {beyond}") from error
+        self._other.load(self._program)
+        self._current = self._other
+        self._reason = str(error)
+        self.handed_over += 1

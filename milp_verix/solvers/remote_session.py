@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from milp_verix.base.errors import MilpVerixError, SolverError, SolverUnavailableError
-from milp_verix.solvers.interrupt import LONGEST_WAIT
 from milp_verix.solvers.session import (
+    LONGEST_WAIT,
     Session,
     SolveResult,
     SolveStatus,
@@ -129,10 +129,7 @@ class SolverProcess:
         return self._owner == os.getpid() and not self._killed and self._process.poll() is None
 
     def ask(self, question: object, seconds: float) -> Any:
-        """Return the answer to ``question``, or None and kill it if there is none in ``seconds``.
-
-        Raises the error that the answer is, and ``SolverError`` where the process ends.
-        """
+        """Return the answer, or raise it; None, and kill the process, after ``seconds``."""
         process, answered = self._process, False
         assert process.stdin is not None
         assert process.stdout is not None
@@ -238,25 +235,21 @@ class RemoteSession:
         self.name, self.version, self.capabilities, self.largest_big_m, self.notes = about
 
     def load(self, program: Program) -> None:
-        """Replace the program; the process gets it with the next solve."""
         refuse_beyond(self, program)
         self._program, self._news = program, [("load", program)]
 
     def extend(self, program: Program) -> None:
-        """Replace the program by its extension; the process gets it with the next solve."""
         refuse_beyond(self, program)
         self._program = program
         self._news.append(("extend", program))
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change bounds; the process gets them with the next solve."""
         if self._program is None:
             raise SolverError("load a program before its bounds")
         self._program = self._program.with_bounds(columns, lower, upper)
         self._news.append(("set_bounds", columns, lower, upper))
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise in the process; see :class:`~milp_verix.solvers.session.Session`."""
         if self._program is None:
             raise SolverError("load a program before minimising")
         deadline = time.monotonic() + targets.seconds
@@ -288,7 +281,6 @@ class RemoteSession:
         self._process = None
 
     def close(self) -> None:
-        """Leave the process to the next session of the same recipe."""
         if self._process is not None:
             give_back(self._process)
         self._process, self._program = None, None

@@ -8,12 +8,18 @@ The work of solvers is iterations times the size of the program. The constants w
 ``benchmarks/work_clock.py`` on checks of MNIST 10×2 and the digits networks, and in explanations by
 ``phase`` of ten networks with 800 to 9,700 rows and columns. A solver that is off by a factor gets
 slices that are longer or shorter by it, and decides the same.
+
+Ctrl-C while a solver is in native code is remembered: the solver is stopped, then it is raised.
 """
 
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import FrameType
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +29,7 @@ from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.proofs import Leaf
+from verix_encodings.safe_bounds import Leaf
 from verix_encodings.work import spend, worked
 
 _SOLVE, _ENTRY_OF_A_SOLVE, _END_OF_A_SOLVE = 200_000, 5, 60
@@ -108,7 +114,7 @@ class SolveResult:
     words for the status. ``nodes`` and ``iterations`` are the solver's counts, None where it tells
     none. ``duals`` are the row duals of a linear program, if the solver gave them:
     ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
-    than ``bound`` without the solver (:func:`~verix_encodings.proofs.certified_bound`).
+    than ``bound`` without the solver (:func:`~verix_encodings.safe_bounds.certified_bound`).
     ``root_bound`` is the dual bound at the end of the root node, ``first_seconds`` the time of the
     first feasible point, in seconds since the solve began; None where the solver does not tell it.
     """
@@ -168,10 +174,7 @@ class Session(Protocol):
 
 
 def extend(session: Session, program: Program) -> None:
-    """Replace the loaded program by its extension ``program``, in place if the solver can.
-
-    As ``load`` would, it undoes changes by ``set_bounds``.
-    """
+    """Replace the program by its extension, in place if the solver can, with its own bounds."""
     if "growth" in session.capabilities:
         session.extend(program)  # type: ignore[attr-defined]
     else:
@@ -199,6 +202,27 @@ def start_of(targets: Targets, columns: int) -> FloatArray | None:
 def finite(value: float) -> float | None:
     """Return ``value``, or None for an infinite one, as modelling packages say no bound."""
     return float(value) if np.isfinite(value) else None
+
+
+def constraints_of(
+    program: Program, first: int, summed: Callable[[FloatArray, IntArray], Any]
+) -> Iterator[tuple[int, Any]]:
+    """Yield constraints, two for a row with two sides, with the numbers of rows from ``first`` on.
+
+    ``summed`` returns the sum of columns times factors, in terms of a modelling package.
+    """
+    matrix = program.matrix
+    for i in range(first, program.rows):
+        entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        body = summed(matrix.data[entries], matrix.indices[entries])
+        low, high = float(program.row_lower[i]), float(program.row_upper[i])
+        if low == high:
+            yield i, body == low
+            continue
+        if np.isfinite(low):
+            yield i, body >= low
+        if np.isfinite(high):
+            yield i, body <= high
 
 
 def in_words(capabilities: frozenset[str]) -> str:
@@ -242,10 +266,52 @@ class Solver(Protocol):
         """Kinds of rows that sessions take and abilities that they have, see ``CAPABILITIES``."""
 
     def unavailable(self) -> str | None:
-        """Return why the solver cannot be used and what to do, or None if it can.
-
-        Cheap: takes no licence and solves nothing.
-        """
+        """Return why the solver cannot be used and what to do, or None; cheap."""
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
         """Open a session. Raises ``SolverUnavailableError`` where that is impossible."""
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+LONGEST_WAIT = 0.5
+"""Seconds after which a wait for a process returns to Python, to raise pending interrupts.
+
+A signal that arrives just before a system call, or in another thread, does not end the call.
+"""
+
+
+@dataclass(slots=True)
+class Interrupt:
+    """A flag: Ctrl-C was pressed since the solve began."""
+
+    pending: bool = False
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Interrupt]:
+    """Turn signals that raise into a flag for the block; raise KeyboardInterrupt at its end.
+
+    An exception inside a solver's callback would cross native frames: solvers swallow it or crash.
+    Signals that are ignored or have their default action are left alone, and so are all signals
+    outside the main thread, where Python delivers none.
+    """
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+
+    def remember(_signal: int, _frame: FrameType | None) -> None:
+        interrupt.pending = True
+
+    handled = {number: signal.getsignal(number) for number in _SIGNALS}
+    handled = {number: handler for number, handler in handled.items() if callable(handler)}
+    for number in handled:
+        signal.signal(number, remember)
+    try:
+        yield interrupt
+    finally:
+        for number, handler in handled.items():
+            signal.signal(number, handler)
+    if interrupt.pending:
+        raise KeyboardInterrupt

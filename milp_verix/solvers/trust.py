@@ -24,9 +24,9 @@ from milp_verix.base.arguments import LONGEST_CHECK
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.own_solver import OwnSession
-from milp_verix.solvers.parameters import SolverParameters, notes_on, parameters_of
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
+from milp_verix.solvers.solver_parameters import SolverParameters, notes_on, parameters_of
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 
@@ -98,10 +98,7 @@ _NEAR = 1e-3
 
 
 def ask_control(session: Session) -> None:
-    """Raise ``SolverUnavailableError`` unless ``session`` solves a tiny program; forget it then.
-
-    A solver that calls everything infeasible, or everything optimal, or writes nothing fails it.
-    """
+    """Raise ``SolverUnavailableError`` unless ``session`` solves a tiny program; forget it then."""
     # a cutoff above the optimum: "infeasible" would be wrong
     for targets in (Targets(seconds=_SECONDS), Targets(seconds=_SECONDS, holds_above=2.5)):
         try:
@@ -268,34 +265,26 @@ class FamilySolver:
 
     @property
     def licence(self) -> str:
-        """The licences of the package and of the solver."""
         return f"{self.package}, {parameters_of(self.native).licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Capabilities of the solver that the package can express."""
         return parameters_of(self.native).capabilities
 
     def unavailable(self) -> str | None:
-        """Return why the package or the solver behind it cannot be used, or None."""
         raise NotImplementedError
 
     def session(self, threads: int, tolerances: Tolerances) -> Session:
-        """Return a session in this process."""
         raise NotImplementedError
 
     def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
-        """Open a session; raises ``SolverUnavailableError`` for a solver that is not there."""
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
         return RemoteSession(partial(self.session, threads, tolerances))
 
 
 class FamilySession(OwnSession):
-    """A session of a solver behind a package of many, which proves by cutoff.
-
-    ``family`` is the name of the package, ``version`` that of the solver.
-    """
+    """A session of a solver behind the package ``family``, which proves by cutoff."""
 
     def __init__(self, family: str, solver: FamilySolver, version: str, dropped: float = 0.0):
         parameters = parameters_of(solver.native)
@@ -311,7 +300,6 @@ class FamilySession(OwnSession):
             ask_control(self)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         self._before("minimising")
         assert self._kept is not None
         return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._posed(cost))
@@ -334,5 +322,4 @@ class FamilySession(OwnSession):
         return np.array([other if value is None else value for value, other in pairs], np.float64)
 
     def close(self) -> None:
-        """Forget the program."""
         self._program, self._kept, self._variables = None, None, []

@@ -21,9 +21,8 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.interrupt import Interrupt
-from milp_verix.solvers.parameters import HIGHS_DROPS, highs_options
-from milp_verix.solvers.session import SolveStatus, spend_solve, units_of_iteration
+from milp_verix.solvers.session import Interrupt, SolveStatus, spend_solve, units_of_iteration
+from milp_verix.solvers.solver_parameters import HIGHS_DROPS, highs_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, frozen
 
@@ -56,10 +55,7 @@ def references(program: Program, known: IntArray = NO_REFERENCES) -> IntArray:
 
 
 def relative(program: Program, of_rows: IntArray) -> Program:
-    """Return ``program`` with each row as its difference from the row that it refers to.
-
-    ``of_rows`` has the number of that row, -1 for none, as :func:`references` returns it.
-    """
+    """Return ``program`` with each row minus that of ``of_rows``, if any (:func:`references`)."""
     rows = np.flatnonzero(of_rows >= 0)
     if not rows.size:
         return program
@@ -142,10 +138,7 @@ class WarmLp:
         return program.relaxed.without_tiny(HIGHS_DROPS)
 
     def extend(self, program: Program) -> None:
-        """Add the columns and rows that ``program`` has after those of the loaded program.
-
-        The new columns have no cost; the basis stays.
-        """
+        """Add columns without costs, and rows, behind those of the program; the basis stays."""
         program = self._stated(program, self._references)
         columns, self._program = self._columns.size, None
         highs.add_rest(self._highs, program, columns, self._highs.getNumRow())
@@ -166,11 +159,7 @@ class WarmLp:
         self._lower, self._upper = lower, upper
 
     def solve(self, cutoff: float, deadline: Deadline, interrupt: Interrupt) -> LpResult:
-        """Minimise until ``deadline`` or an interrupt.
-
-        ``TARGET`` says that HiGHS found the cost to be above ``cutoff``; the multipliers may prove
-        it.
-        """
+        """Minimise until ``deadline``; ``TARGET`` says that the cost is above ``cutoff``."""
         model, program = self._highs, self._program
         if program is None:
             raise SolverError("load a program before solving")
@@ -181,10 +170,7 @@ class WarmLp:
         most = max(deadline.units / units_of_iteration(program), 1)
         unasked = int(max(min(_SHORT, _MOST_WORK / max(program.matrix.nnz, 1), most), 1))
         model.setOptionValue("simplex_iteration_limit", unasked)
-        if model.run() == self._highspy.HighsStatus.kError:
-            # another session of this process had another number of threads, and left them
-            model.resetGlobalScheduler(True)
-            model.run()
+        highs.run(model)
         iterations = self._continued(most)
         spend_solve(program, iterations)
         if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:

@@ -1,6 +1,7 @@
 """A study of many inputs, as one call.
 
-Written by ``python docs/write_calls.py`` from the table of options: change that instead.
+Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
+options: change that instead.
 """
 
 # fmt: off
@@ -11,7 +12,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import different, remedied
-from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.search import USUAL, fitting
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from milp_verix.base.tolerances import Tolerances
-    from milp_verix.inputs.features import Feature
+    from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
     from milp_verix.models.onnx.onnx_network import NetworkLike
@@ -88,8 +88,8 @@ def explain_many(
         inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.explain.order`. An order whose bounds do not exist is replaced
-            by the sequential one, with a note.
+            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
+            sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see ``traversal.strategies``.
@@ -169,5 +169,4 @@ def explain_many(
 
     from milp_verix.study.study_run import run_many
 
-    with refusing_no_bounds():
-        return run_many(**given)
+    return run_many(**given)

@@ -22,7 +22,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 from milp_verix.base.stored_numbers import UnreadableError, parsed
-from milp_verix.results.comparison_file import ComparedChecks
+from milp_verix.results.comparison_files import ComparedChecks
 from milp_verix.results.conversion import converted, shown
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from milp_verix.base.arguments import integer_of, seconds_of
 from milp_verix.base.errors import InputError, MilpVerixError
 from milp_verix.comparison.runs import why_unfit
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
-from milp_verix.inputs.labelled import Labels
 from milp_verix.inputs.one_row import counts, row_of, several_rows
+from milp_verix.inputs.radii import Labels
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.verdict import INTERRUPTED

@@ -11,8 +11,7 @@ from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.results.base import Result, difference_of
 from milp_verix.results.comparison import Comparison
-from milp_verix.results.comparison_file import ComparisonFile
-from milp_verix.results.comparison_files import write_json
+from milp_verix.results.comparison_files import ComparisonFile, write_json
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.conversion import converted
 from milp_verix.results.explanation import EpsilonSweep
@@ -21,13 +20,9 @@ from milp_verix.results.ranges import Ranges
 from milp_verix.study.journal import best_records
 from milp_verix.study.solver_study import SolverStudy, study_of
 from milp_verix.study.study_page import study_page
-from milp_verix.views.pages.result_page import notice_page, result_page
-from milp_verix.views.pages.solver_pages import (
-    StoredComparison,
-    comparison_page,
-    from_csv,
-    solver_study_page,
-)
+from milp_verix.views.notice import notice_page
+from milp_verix.views.result_page import result_page
+from milp_verix.views.solver_pages import comparison_page, runs_in_csv, solver_study_page
 
 FORMS = (
     "the journal of a study (.jsonl, or a folder), a result's JSON (.json, .json.gz), or the JSON "
@@ -76,7 +71,7 @@ def write_report(
         text = result_page(source, counterfactuals=many)
     elif isinstance(source, Comparison):
         data = parsed(write_json(source))
-        text = comparison_page(StoredComparison(source.model, data["runs"], data))
+        text = comparison_page(source.model, data["runs"], data)
     elif isinstance(source, SolverStudy):
         text = _of_solvers("", source)
     elif (studied := _solver_study(source, warn)) is not None:
@@ -90,7 +85,7 @@ def write_report(
             warn=warn,
         )
     elif Path(source).suffix == ".csv":
-        text = comparison_page(from_csv(Path(source)))
+        text = comparison_page(Path(source).name, runs_in_csv(Path(source)))
     else:
         text = _of_json(Path(source), many)
     return written(text, path, "the report ")
@@ -192,7 +187,7 @@ def _of_json(path: Path, counterfactuals: int) -> str:
     if kind == "comparison":
         with refusing(f"{path} is not a comparison that compare wrote", ValueError):
             converted(data, ComparisonFile)
-        return comparison_page(StoredComparison(path.name, data["runs"], data))
+        return comparison_page(path.name, data["runs"], data)
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"{path} holds no result that a report knows; a report needs {FORMS}")
     return result_page(load(path, KINDS[kind]), counterfactuals=counterfactuals)

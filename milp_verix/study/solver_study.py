@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-    from milp_verix.views.figures.style import Drawing
+    from milp_verix.views.style import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
@@ -74,7 +74,7 @@ class SolverStudy(Compared):
 
     def table(self) -> "Table":
         """Return a rich table with a row for each pair."""
-        from milp_verix.views.words.text_tables import study_table
+        from milp_verix.views.text_tables import study_table
 
         return study_table(self.times)
 
@@ -83,7 +83,7 @@ class SolverStudy(Compared):
 
         Raises ``InputError`` where no check has an answer, and for a path that cannot be written.
         """
-        from milp_verix.views.figures.plot import plot_solver_study
+        from milp_verix.views.plot import plot_solver_study
 
         return plot_solver_study(self.times, path)
 

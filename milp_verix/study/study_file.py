@@ -156,9 +156,7 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
     models = keys["models"] if "models" in keys else [keys["model"]]
     for model in map(str, models):
         network = load_network(
-            path.parent / model,
-            input_shape=keys.get("input_shape"),
-            output=keys.get("output_name"),
+            path.parent / model, input_shape=keys.get("input_shape"), output=keys.get("output_name")
         )
         options = {
             name: _from_file(path, name, value, network) for name, value in keys["options"].items()

@@ -11,8 +11,8 @@ from milp_verix.results.comparison_files import harmless
 from milp_verix.study.table import use_of_columns
 
 if TYPE_CHECKING:
-    from milp_verix.views.figures.style import Drawing
-    from milp_verix.views.words.text_tables import TableUse
+    from milp_verix.views.style import Drawing
+    from milp_verix.views.text_tables import TableUse
 
 
 class StudyPlots(PlotAccessor):  # type: ignore[misc]
@@ -61,6 +61,6 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
         self, path: str | Path | None = None, *, results: str | Path | None = None
     ) -> "Drawing":
         """Draw :meth:`columns_used`; write the picture to ``path`` if given."""
-        from milp_verix.views.figures.plot import plot_columns
+        from milp_verix.views.plot import plot_columns
 
         return plot_columns(self.columns_used(results), path)

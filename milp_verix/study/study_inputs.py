@@ -1,9 +1,4 @@
-"""The inputs of a study: an array in memory or in a file, or the rows of a table.
-
-Rows of a table as described inputs: columns by name, with numbers or words in them.
-
-The inputs of a study in files: arrays with bytes scaled, tables, or a folder of pictures.
-"""
+"""The inputs of a study: arrays, rows of tables, described or not, and folders of pictures."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,32 +13,12 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.image_shape import Shape
 from milp_verix.base.stored_numbers import array_in
+from milp_verix.inputs import input_files, one_row
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.input_files import (
-    PICTURES,
-    decoded_note,
-    read_input,
-    scale_bytes,
-    scaled_note,
-)
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.one_row import (
-    features_among,
-    has_names,
-    in_order,
-    numbers_by_name,
-    refuse_arrays,
-    row_of,
-)
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
-from milp_verix.study.tables import (
-    csv_lines,
-    number_table,
-    parquet_table,
-    refuse_one_cell,
-    refuse_other_length,
-)
+from milp_verix.study import tables
 from verix_encodings.arrays import FloatArray
 
 _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .parquet file"
@@ -75,10 +50,7 @@ def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] 
 
 
 def inputs_of(
-    source: Any,
-    size: int,
-    columns: Sequence[str] | None = None,
-    names: Sequence[str] | None = None,
+    source: Any, size: int, columns: Sequence[str] | None = None, names: Sequence[str] | None = None
 ) -> Inputs:
     """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
 
@@ -90,7 +62,7 @@ def inputs_of(
         return source
     suffix = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
     if is_frame(source) or suffix in (".csv", ".parquet"):
-        table = number_table(source, size, columns, names)
+        table = tables.number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
         return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
     if isinstance(source, str | Path):
@@ -134,19 +106,19 @@ def indices_in(text: str, count: int) -> list[int]:
 def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
     """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
     told: tuple[str, ...] = ()
-    if names is None and has_names(source[0]):
-        names, told = in_order([*(row_of(source[0]) or ())], None, "the first row")
+    if names is None and one_row.has_names(source[0]):
+        names, told = one_row.in_order([*(one_row.row_of(source[0]) or ())], None, "the first row")
 
     def read(index: int) -> NDArray[Any]:
-        row = row_of(source[index])
+        row = one_row.row_of(source[index])
         with refusing("the input is not an array", ValueError):  # rows of different lengths
             if row is None:
                 return np.asarray(source[index])
-        return np.array(numbers_by_name(row, names, f"row {index}")[0])
+        return np.array(one_row.numbers_by_name(row, names, f"row {index}")[0])
 
     def notes(index: int) -> tuple[str, ...]:
-        row = row_of(source[index])
-        return () if row is None else in_order([*row], names, "the row")[1]
+        row = one_row.row_of(source[index])
+        return () if row is None else one_row.in_order([*row], names, "the row")[1]
 
     return Inputs(len(source), read, notes=notes, told=told)
 
@@ -208,22 +180,24 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
     if suffix == ".csv":
         return _csv(path, description)
     if suffix == ".parquet":
-        return _frame(parquet_table(path), path.name, description)
+        return _frame(tables.parquet_table(path), path.name, description)
     if is_frame(source):
         return _frame(source, "the frame", description)
-    if isinstance(source, Sequence) and any(has_names(row) for row in source):
+    if isinstance(source, Sequence) and any(one_row.has_names(row) for row in source):
         features = description.features
         return Inputs(
             len(source),
             lambda i: _row(source[i], description, f"row {i}"),
-            notes=lambda i: features_among(features, [*(row_of(source[i]) or ())], "the row")[1],
+            notes=lambda i: one_row.features_among(
+                features, [*(one_row.row_of(source[i]) or ())], "the row"
+            )[1],
             place="row {}".format,
         )
     try:
         given = inputs_of(source, description.size)
     except InputError as error:
         raise InputError(f"{error}; a DataFrame and a list of dicts have values by name") from error
-    refuse_arrays(reordered)
+    one_row.refuse_arrays(reordered)
     return given
 
 
@@ -234,9 +208,9 @@ def _frame(frame: Any, what: str, description: Description) -> Inputs:
 
 
 def _csv(path: Path, description: Description) -> Inputs:
-    lines = csv_lines(path)
+    lines = tables.csv_lines(path)
     _, header = next(lines, (1, []))
-    refuse_one_cell(path, header, len(description.names))
+    tables.refuse_one_cell(path, header, len(description.names))
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
     return _table(f"{path.name}, line", path.name, header, [*lines], description)
@@ -250,7 +224,7 @@ def _table(
     description: Description,
 ) -> Inputs:
     """Return the inputs in numbered ``lines`` of cells."""
-    _, told = features_among(description.features, header, what)
+    _, told = one_row.features_among(description.features, header, what)
     if not lines:
         raise InputError(f"{what} holds no rows, expected one for each input")
 
@@ -259,7 +233,7 @@ def _table(
 
     def read(index: int) -> FloatArray:
         cells = lines[index][1]
-        refuse_other_length(cells, len(header), place(index))
+        tables.refuse_other_length(cells, len(header), place(index))
         return _row(dict(zip(header, cells, strict=True)), description, place(index))
 
     return Inputs(len(lines), read, place=place, told=told)
@@ -283,27 +257,27 @@ def stored_inputs(
     else:
         given = inputs_of(source, network.input_size, columns, names_of(network, options))
     scales = _scales(domain)
-    scaled = (scaled_note(domain),) if scales and _are_bytes(given) else ()
+    scaled = (input_files.scaled_note(domain),) if scales and _are_bytes(given) else ()
 
     def read(index: int) -> NDArray[Any]:
         x = given.read(index)
-        return scale_bytes(x, domain, network.dtype) if scales else x
+        return input_files.scale_bytes(x, domain, network.dtype) if scales else x
 
     def notes(index: int) -> tuple[str, ...]:
-        decoded = decoded_note(given.name(index) or "")
+        decoded = input_files.decoded_note(given.name(index) or "")
         return () if decoded is None else (decoded,)
 
     return replace(given, read=read, notes=notes, told=(*given.told, *scaled))
 
 
 def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:
-    suffixes = {f".{suffix}" for suffix in PICTURES}
+    suffixes = {f".{suffix}" for suffix in input_files.PICTURES}
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in suffixes)
     if not files:
         raise InputError(f"{folder} holds no pictures: {', '.join(sorted(suffixes))}")
     return Inputs(
         len(files),
-        lambda i: read_input(str(files[i]), network.input_shape, image_shape),
+        lambda i: input_files.read_input(str(files[i]), network.input_shape, image_shape),
         lambda i: files[i].name,
         place=lambda i: files[i].name,
     )

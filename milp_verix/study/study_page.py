@@ -9,6 +9,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, down
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.base import Result
+from milp_verix.study import study_summary
 from milp_verix.study.journal import DONE
 from milp_verix.study.study_rows import (
     Settings,
@@ -21,25 +22,15 @@ from milp_verix.study.study_rows import (
     stored_results,
     value_text,
 )
-from milp_verix.study.study_summary import (
-    MOST_GROUPS,
-    command,
-    distributions,
-    groups,
-    hashes,
-    ranges,
-    summary,
-    totals,
-)
 from milp_verix.study.table import use_in
-from milp_verix.views.figures.image_view import image_view
-from milp_verix.views.figures.style import typeset
-from milp_verix.views.figures.tabular_plot import class_colour
-from milp_verix.views.pages.rendering import Cell, PageTable, View, rendered
-from milp_verix.views.pages.result_page import view
-from milp_verix.views.words.any_result import outcome, sentence
-from milp_verix.views.words.text_tables import columns_sentence, share_text
-from milp_verix.views.words.wording import named_prediction, prediction_text, seconds_text
+from milp_verix.views.image_view import image_view
+from milp_verix.views.rendering import Cell, PageTable, View, rendered
+from milp_verix.views.result_page import view
+from milp_verix.views.result_words import outcome, sentence
+from milp_verix.views.style import typeset
+from milp_verix.views.tabular_plot import class_colour
+from milp_verix.views.text_tables import columns_sentence, share_text
+from milp_verix.views.wording import named_prediction, prediction_text, seconds_text
 
 FEW = 4
 """Counterfactuals of an image on a card, if no other number is asked for."""
@@ -85,7 +76,7 @@ def study_page(
     return rendered(
         "study.html",
         title=f"Study {journal.name}",
-        lead=totals(rows),
+        lead=study_summary.totals(rows),
         question=_question(rows, settings, examples, told),
         shared=[
             (name.replace("_", " "), typeset(value_text(value)))
@@ -96,9 +87,9 @@ def study_page(
         tolerances={**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})},
         exactness=settings.shared.get("exactness"),
         columns=_columns(there, journal, examples),
-        summary=summary(rows, settings),
-        distributions=distributions(rows, settings),
-        groups_left=len(groups(rows, settings)) - MOST_GROUPS,
+        summary=study_summary.summary(rows, settings),
+        distributions=study_summary.distributions(rows, settings),
+        groups_left=len(study_summary.groups(rows, settings)) - study_summary.MOST_GROUPS,
         gallery=(card(stored, settings, counterfactuals) for stored in chosen),
         shown_of=len(chosen),
         pictured="contrastive" in settings.tasks
@@ -110,8 +101,8 @@ def study_page(
         open_lacking=len(open_rows) > _MOST_LINES,
         task_tables=_tables(_OF_ALL, rows, settings, links),
         task_lacking=len(rows) > _MOST_LINES,
-        command=command(rows, settings, journal.name, models),
-        hashes=hashes(journal),
+        command=study_summary.command(rows, settings, journal.name, models),
+        hashes=study_summary.hashes(journal),
         versions=_versions(rows, examples),
     )
 
@@ -182,7 +173,7 @@ def _question(
 ) -> list[tuple[str, str]]:
     files = {name.split()[0]: result.model.file for name, result in examples.items()}
     indices = sorted({row.index for row in rows})
-    told = ranges(indices)
+    told = study_summary.ranges(indices)
     if len(told) > 200:
         told = told[:200].rpartition(",")[0] + ", …"
     return [

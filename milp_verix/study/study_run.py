@@ -17,11 +17,7 @@ from milp_verix.models.onnx.onnx_network import NetworkLike
 from milp_verix.searches.runner import stopping
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Journal, Record, identity
 from milp_verix.study.parts import Part, part_of
-from milp_verix.study.results import (
-    ResultsFolder,
-    default_folder,
-    forget,
-)
+from milp_verix.study.results import ResultsFolder, default_folder, forget
 from milp_verix.study.tasks import Task
 from milp_verix.study.workers import Engine, connected, dask_engine, engine_for
 
@@ -125,19 +121,7 @@ def run_many(
     journal: str | Path,
     **given: Any,
 ) -> Tally:
-    """Explain many inputs, each with every setting of a grid, and write a journal of the results.
-
-    Each finished task appends one JSON object as a line to ``journal``. Tasks that it has a record
-    of are skipped, so a study that was killed goes on where it was. An input that fails becomes a
-    record with the status ``"failed"`` and the reason. Ctrl-C ends the study with what is there.
-    :func:`milp_verix.read_study` reads the journal as a table. Options are the same for all tasks
-    that take them.
-
-    Raises:
-        InputError: an argument does not fit, or the journal cannot be written.
-        ModelError: the network cannot be read.
-        SolverUnavailableError: the solver is not installed.
-    """
+    """Answer :func:`milp_verix.explain_many`, which describes the arguments."""
     course, tasks = (
         {name: given.pop(name) for name in signature(taker).parameters if name in given}
         for taker in (run_parts, part_of)

@@ -1,7 +1,4 @@
-"""Tables and distributions of a study: counts, sizes and seconds of each group of tasks.
-
-The command that makes a study again, and the hashes of what it read and wrote.
-"""
+"""Tables and distributions of a study by groups of tasks; the command that makes it again."""
 
 import hashlib
 import math
@@ -18,8 +15,8 @@ from milp_verix.base.number_text import counted, nearest
 from milp_verix.study.journal import DONE, FAILED, STATUSES
 from milp_verix.study.study_rows import Settings, TaskRow, order_of
 from milp_verix.study.tasks import FUNCTIONS, settings_of
-from milp_verix.views.pages.rendering import Histogram, PageTable, histogram
-from milp_verix.views.words.wording import seconds_text
+from milp_verix.views.rendering import Histogram, PageTable, histogram
+from milp_verix.views.wording import seconds_text
 
 
 def command(

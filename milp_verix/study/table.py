@@ -27,10 +27,10 @@ from milp_verix.results.explanation import Explanation
 from milp_verix.results.json_format import load
 from milp_verix.study.journal import Record, best_records
 from milp_verix.study.study_rows import StoredTask, radius_text, read_rows, stored_results
-from milp_verix.views.words.facts import domain_parts
-from milp_verix.views.words.labels import labels_of
-from milp_verix.views.words.text_tables import ColumnUse, TableUse
-from milp_verix.views.words.wording import norm_told, restrictions
+from milp_verix.views.facts import domain_parts
+from milp_verix.views.labels import labels_of
+from milp_verix.views.text_tables import ColumnUse, TableUse
+from milp_verix.views.wording import norm_told, restrictions
 
 if TYPE_CHECKING:
     from milp_verix.study.study_frame import StudyFrame

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from milp_verix.api.calls import audit
-from milp_verix.inputs.features import integer
+from milp_verix.inputs.feature import integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.models.onnx.onnx_network import load_network
 from tests.support.certificates import changed, checked, explained

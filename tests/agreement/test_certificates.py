@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix.certificates.leaves import NoProofError
+from milp_verix.certificates.phase_leaves import NoProofError
 from tests.support.certificates import (
     certified,
     changed,

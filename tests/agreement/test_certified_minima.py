@@ -11,8 +11,8 @@ import pytest
 
 from milp_verix.api.calls import minimum
 from milp_verix.base.clock import NO_LIMIT
-from milp_verix.certificates.leaves import NoProofError
 from milp_verix.certificates.lower_bounds import bound_proof
+from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.results.explanation import Explanation
 from tests.support.brute_force_cases import Case, case
 from tests.support.certificates import changed, checked, numbers_in

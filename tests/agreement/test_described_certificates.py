@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from milp_verix.api.calls import explain
-from milp_verix.certificates.leaves import NoProofError
-from milp_verix.certificates.trees import trees_of
-from milp_verix.inputs.features import category, continuous, integer
+from milp_verix.certificates.case_trees import trees_of
+from milp_verix.certificates.phase_leaves import NoProofError
+from milp_verix.inputs.feature import category, continuous, integer
 from milp_verix.inputs.inputs import Inputs
 from tests.support.certificates import changed, checked, mutants_of, numbers_in
 from tests.support.exact_pieces import scores

@@ -13,7 +13,7 @@ from milp_verix import Answer, Explanation, InputError, OnnxNetwork, solvers
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.cli.app import app
 from milp_verix.solvers import SOLVERS, open_session
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.result_words import facts_of
 from tests.support.brute_force_cases import Case, case, permutation
 from tests.support.installed_solvers import SLOW, needs, why_not
 from tests.support.random_networks import cube, dense_network, network_of, random_layers

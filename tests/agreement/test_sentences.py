@@ -16,9 +16,9 @@ import milp_verix
 from milp_verix import Inputs, OnnxNetwork
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.power_indices import INDICES
-from milp_verix.views.words.any_result import facts_of, title
-from milp_verix.views.words.radius_words import sweep_headline
-from milp_verix.views.words.text_tables import remarks
+from milp_verix.views.radius_words import sweep_headline
+from milp_verix.views.result_words import facts_of, title
+from milp_verix.views.text_tables import remarks
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.power_indices import defined_indices
 from tests.support.random_networks import dense_network, random_layers

@@ -15,7 +15,7 @@ import pytest
 import milp_verix
 from milp_verix import Inputs, Problem, Search, continuous
 from milp_verix.base.number_text import nearest
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from tests.support.onnx_models import DOUBLE, FLOAT
 from tests.support.random_networks import dense_model, random_layers
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import milp_verix
 from milp_verix import Inputs, Problem
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from tests.campaign.models import KINDS, ExportedTrees
 from tests.support.mixed_domains import Values, random_feature, random_rule, random_value
 

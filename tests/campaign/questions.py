@@ -15,8 +15,8 @@ from milp_verix.results.base import Counterfactual
 from tests.campaign.cases import MOST_POINTS, FiniteCase, reachable
 from tests.support.power_indices import defined_indices
 from verix_encodings import Interval, crown_bounds
+from verix_encodings.alpha import alpha_bounds
 from verix_encodings.network import batch_values
-from verix_encodings.propagation.alpha import alpha_bounds
 
 Question = Callable[[FiniteCase, Search, np.random.Generator], bool]
 

@@ -181,7 +181,7 @@ def test_each_snapshot_of_a_comparison_holds_the_runs_that_are_done() -> None:
 # each check takes a while, so that the run is far from done when it is killed
 COMMAND = """
 import sys, time
-import milp_verix.cli.app as cli
+import milp_verix.__main__ as cli
 from milp_verix.cli import progress
 from milp_verix.oracle.oracle import Oracle
 

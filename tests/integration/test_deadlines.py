@@ -19,8 +19,7 @@ from milp_verix.base.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.ball_bounds import whole_ball
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
-from verix_encodings import Bounds, interval_bounds
-from verix_encodings.propagation import crown
+from verix_encodings import Bounds, crown, interval_bounds
 
 ROBUST: dict[str, Any] = {"epsilon": 0.001}
 OPEN: dict[str, Any] = {"epsilon": 0.1}
@@ -203,7 +202,7 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("milp_verix.searches.explain.order.sensitivity", interrupted)
+    monkeypatch.setattr("milp_verix.searches.order.sensitivity", interrupted)
     found = explain(network(), images()[0], order="sensitivity", **ROBUST)
     assert found.statistics.stopped == "interrupted"
     assert found.irrelevant == tuple(range(64))
@@ -216,9 +215,9 @@ def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
 COMMAND = """
 import sys, time
 from pathlib import Path
-import milp_verix.cli.app as cli
+import milp_verix.__main__ as cli
 import milp_verix.cli.model_and_input as cli_question
-from verix_encodings.propagation import crown
+from verix_encodings import crown
 
 there, tightened = Path(sys.argv[1]), crown._tightened
 

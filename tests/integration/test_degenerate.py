@@ -13,7 +13,7 @@ import pytest
 import milp_verix
 from milp_verix import OnnxNetwork
 from milp_verix.problem.ball import NORMS
-from milp_verix.searches.minimum.minimum import METHODS
+from milp_verix.searches.minimum.smallest import METHODS
 from tests.support.random_networks import as_layers, dense_network
 from verix_encodings import Interval, NormBall, ProgramBuilder, l2_tangents, tangent_gaps
 

@@ -26,8 +26,8 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.api.calls import contrastive
-from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.explanation_words import headline
+from milp_verix.views.explanation_words import headline
+from milp_verix.views.result_words import facts_of
 from tests.support.command_line import run_here as run
 from tests.support.random_networks import as_layers, dense_model
 

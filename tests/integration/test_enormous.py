@@ -23,9 +23,9 @@ from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.stored_numbers import array_in, json_in
 from milp_verix.cli import solving
 from milp_verix.cli.call_options import numbers_in
-from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.comparison.compare import checks_of, read_checks, write_checks
 from milp_verix.inputs.input_files import read_input, read_texts
-from milp_verix.views.figures.plot import write_figure
+from milp_verix.views.plot import write_figure
 from tests.support.command_line import ENVIRONMENT, SEVEN, command, run, run_here
 from tests.support.digits_example import MODEL, explained, network
 
@@ -246,7 +246,7 @@ def test_commands_refuse_enormous_files(
 @pytest.mark.slow
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import milp_verix.api.problem as api, milp_verix.cli.app as cli, numpy as np\n"
+        "import milp_verix.api.problem as api, milp_verix.__main__ as cli, numpy as np\n"
         "api.Problem.explain = lambda *_, **__: np.ones(10**15)\n"
         "cli.main()"
     )
@@ -382,7 +382,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(
 
 def test_a_picture_goes_through_a_pipe() -> None:
     code = (
-        "from milp_verix.views.figures.plot import write_figure\n"
+        "from milp_verix.views.plot import write_figure\n"
         "class Figure:\n    def render(self, _): return b'picture'\n"
         "write_figure(Figure(), '/dev/stdout', 'png')"
     )

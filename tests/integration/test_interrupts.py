@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from milp_verix.solvers import SolveStatus, Targets, open_session
-from milp_verix.solvers.interrupt import deferred_interrupt
+from milp_verix.solvers.session import deferred_interrupt
 from tests.support.command_line import commands
 from tests.support.installed_solvers import each_solver, needs
 from tests.support.random_networks import cube, network_of, random_layers

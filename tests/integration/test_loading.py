@@ -29,8 +29,8 @@ OF_NO_USE_TO_A_DENSE_NETWORK = (
     *(
         f"milp_verix.{name}"
         for name in (
-            *("models.onnx.tree_models", "models.onnx.stored_trees", "models.trees.libraries"),
-            *("models.trees.behind_table", "models.trees.tree_network", "models.trees.guard"),
+            *("models.onnx.tree_models", "models.onnx.stored_trees", "models.trees.sklearn_trees"),
+            *("models.trees.behind_table", "models.trees.tree_network"),
             *("models.trees.missing_values", "certificates.certify", "searches.minimum"),
             *("study.tasks",),
         )
@@ -80,7 +80,7 @@ def test_an_explanation_of_a_network_loads_nothing_of_trees_pictures_or_proofs()
         f"try: app(['explain', r'{folder / 'digits.onnx'}', r'{folder / 'digits.npz'}:images[0]', "
         f"'--epsilon', '0.1', '-q'])\nexcept SystemExit as end: assert not end.code"
     )
-    used = ("milp_verix.models.trees.registry", "milp_verix.oracle.oracle")
+    used = ("milp_verix.models.trees.readers", "milp_verix.oracle.oracle")
     found = heavy_after(asked, (*OF_NO_USE_TO_A_DENSE_NETWORK, *used))
     assert found == str([*used])
 

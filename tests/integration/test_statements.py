@@ -116,46 +116,46 @@ def _always(value: Any) -> Callable[[Any], Callable[..., Any]]:
 FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "names of other columns": (
         {
-            "milp_verix.views.words.labels.FeatureLabels.__getitem__": lambda right: (
+            "milp_verix.views.labels.FeatureLabels.__getitem__": lambda right: (
                 lambda labels, feature: right(labels, (feature + 1) % len(labels.names))
             )
         },
         3,
     ),
     "a rounded value": (
-        {"milp_verix.inputs.features.exact": lambda right: lambda value: nearest(value, 2)},
+        {"milp_verix.inputs.feature.exact": lambda right: lambda value: nearest(value, 2)},
         11,
     ),
     "a rounded end of a range": (
         {
-            "milp_verix.views.words.ranges_words.range_end": lambda right: (
+            "milp_verix.views.ranges_words.range_end": lambda right: (
                 lambda end, x, kind: (nearest(end, 2), False)
             )
         },
         4,
     ),
     "no limits in a sentence": (
-        {"milp_verix.views.words.sentences.limit_parts": _always([])},
+        {"milp_verix.views.sentences.limit_parts": _always([])},
         3,
     ),
     "no limits of a contrast": (
-        {"milp_verix.views.words.contrast_words.limit_parts": _always([])},
+        {"milp_verix.views.contrast_words.limit_parts": _always([])},
         8,
     ),
     "no directions of a contrast": (
-        {"milp_verix.views.words.contrast_words.directions_of": _always([])},
+        {"milp_verix.views.contrast_words.directions_of": _always([])},
         9,
     ),
     "held columns that count as free": (
         {
             "milp_verix.results.base.still_features": _always(()),
-            "milp_verix.views.words.sentences._move": _always(np.inf),
+            "milp_verix.views.sentences._move": _always(np.inf),
         },
         13,
     ),
     "the name of another class": (
         {
-            "milp_verix.views.words.wording.named_prediction": lambda right: (
+            "milp_verix.views.wording.named_prediction": lambda right: (
                 lambda found, label, *more: (
                     right(found, label ^ 1, *more)
                     if isinstance(label, int)
@@ -167,34 +167,34 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "a share of rows that is too large": (
         {
-            "milp_verix.views.words.ranges_words.percent_of": lambda right: (
+            "milp_verix.views.ranges_words.percent_of": lambda right: (
                 lambda part, whole: right(min(part + 3, whole), whole)
             )
         },
         3,
     ),
     "a radius that is too large": (
-        {"milp_verix.views.words.radius_words.down": _after(lambda text: nearest(float(text), 1))},
+        {"milp_verix.views.radius_words.down": _after(lambda text: nearest(float(text), 1))},
         4,
     ),
     "no domain of an array": (
         {
-            "milp_verix.views.words.sentences._in_domain": _always(""),
-            "milp_verix.views.words.radius_words.bounds_told": _always([]),
+            "milp_verix.views.sentences._in_domain": _always(""),
+            "milp_verix.views.radius_words.bounds_told": _always([]),
         },
         100,
     ),
     "no link of a regressor": (
-        {"milp_verix.views.words.sentences._link_told": _always([])},
+        {"milp_verix.views.sentences._link_told": _always([])},
         40,
     ),
     "another norm": (
-        {"milp_verix.views.words.wording.norm_text": _always("L2")},
+        {"milp_verix.views.wording.norm_text": _always("L2")},
         336,
     ),
     "the radius of another coordinate": (
         {
-            "milp_verix.views.words.sentences._move": lambda right: (
+            "milp_verix.views.sentences._move": lambda right: (
                 lambda result, feature: right(result, (feature + 1) % len(result.groups))
             )
         },
@@ -213,7 +213,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     ),
     "the importance of another column": (
         {
-            "milp_verix.views.words.importance_words._row": lambda right: (
+            "milp_verix.views.importance_words._row": lambda right: (
                 lambda found, feature: right(found, (feature + 1) % len(found.groups))
             )
         },

@@ -17,10 +17,10 @@ from milp_verix.problem.ball import NORMS
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option
 from milp_verix.problem.search import EXACTNESS, USUAL, WARM, Given, rows_of
 from milp_verix.results.power_indices import INDICES
-from milp_verix.searches.contrast.contrastive import MEASURES
-from milp_verix.searches.explain.order import ORDERS, TRANSFORMATIONS
-from milp_verix.searches.explain.strategies import STRATEGIES
-from milp_verix.searches.minimum.minimum import MASTERS, METHODS
+from milp_verix.searches.contrastive import MEASURES
+from milp_verix.searches.minimum.smallest import MASTERS, METHODS
+from milp_verix.searches.order import ORDERS, TRANSFORMATIONS
+from milp_verix.searches.strategies import STRATEGIES
 from milp_verix.solvers import CHECKERS, SOLVERS
 from verix_encodings import FORMULATIONS
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from verix_encodings import Interval, Network, crown_bounds
 from verix_encodings.arrays import FloatArray
+from verix_encodings.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.bounds.boxes import Boxes
 from verix_encodings.bounds.interval import Bounds
+from verix_encodings.interval_bounds import cone
 from verix_encodings.network import batch_values
-from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
-from verix_encodings.propagation.interval_bounds import cone
 
 
 def assert_boxes_enclose(

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from milp_verix.api.calls import explain
-from milp_verix.certificates.leaves import NoProofError
+from milp_verix.certificates.case_trees import quick_trees, trees_of
+from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.certificates.reading import RoundedClaim, read
-from milp_verix.certificates.trees import quick_trees, trees_of
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.results.explanation import Explanation
 from tests.support.random_networks import Layer, dense_network, random_layers

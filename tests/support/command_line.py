@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner
 
-from milp_verix.cli.app import app
+from milp_verix.cli.app import app, escaping
 from tests.support.digits_example import IMAGES
 from tests.support.repository import PYTHON_PATH
 
@@ -29,10 +32,17 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
     )
 
 
+class _Runner(CliRunner):
+    @contextmanager
+    def isolation(self, *args: Any, **options: Any) -> Iterator[Any]:
+        with super().isolation(*args, **options) as streams, escaping():
+            yield streams
+
+
 def run_here(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command line in this process, which takes a second less; its exceptions pass."""
     given = list(map(str, arguments))
-    done = CliRunner().invoke(app, given, catch_exceptions=False)
+    done = _Runner().invoke(app, given, catch_exceptions=False)
     return subprocess.CompletedProcess(given, done.exit_code, done.stdout, done.stderr)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix import Explanation, Inputs, binary, category, continuous, fixed, integer, ordinal
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.results.base import Counterfactual
 from tests.support.handmade_results import made
 

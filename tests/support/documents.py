@@ -9,8 +9,8 @@ import numpy as np
 
 import milp_verix
 from milp_verix import InputError, Inputs, OnnxNetwork
-from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
-from milp_verix.inputs.features import binary, category, integer, ordinal
+from milp_verix.comparison.compare import checks_of, read_checks, write_checks
+from milp_verix.inputs.feature import binary, category, integer, ordinal
 from milp_verix.study.journal import best_records
 from tests.support.certificates import certified
 from tests.support.command_line import run_here

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix import Inputs, binary, category, integer, ordinal
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from tests.support.random_networks import Layer, dense_network, random_layers
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.problem.problem import PosedProblem
-from milp_verix.searches.explain.order import Order, OrderLike, resolve_order
+from milp_verix.searches.order import Order, OrderLike, resolve_order
 
 
 def make_order(problem: PosedProblem, order: OrderLike = "influence", **options: Any) -> Order:

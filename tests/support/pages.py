@@ -11,7 +11,7 @@ from typing import Any
 
 from milp_verix import Explanation
 from milp_verix.study.journal import Record
-from milp_verix.views.pages.rendering import View, environment
+from milp_verix.views.rendering import View, environment
 from tests.support.handmade_results import made
 from tests.support.studies import record, written
 

@@ -9,7 +9,7 @@ from benchmarks.paper.figures.rivals import rivals
 from benchmarks.paper.figures.ruled_out import ruled_out
 from benchmarks.paper.figures.signal import signal
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.style import Drawing
+from milp_verix.views.style import Drawing
 
 FIGURES: dict[str, Callable[[Workplace], Drawing | None]] = {
     "explained": explained,

@@ -5,8 +5,8 @@ from benchmarks.paper.figures.panels import Panel, marked, original, panels, sho
 from benchmarks.paper.methods import journal_of
 from benchmarks.paper.scales import Question
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.style import Drawing, typeset
-from milp_verix.views.words.wording import shortened
+from milp_verix.views.style import Drawing, typeset
+from milp_verix.views.wording import shortened
 
 
 def explained(place: Workplace) -> Drawing:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.style import (
+from milp_verix.views.style import (
     FRAME,
     GRID,
     INK,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures.feature_status import Status, status_keys
-from milp_verix.views.figures.image_view import ImageView, image_view, overlay, status_masks
-from milp_verix.views.figures.style import INK, MARGIN, MUTED, Drawing, Sheet, frame, legend
+from milp_verix.views.feature_status import Status, status_keys
+from milp_verix.views.image_view import ImageView, image_view, overlay, status_masks
+from milp_verix.views.style import INK, MARGIN, MUTED, Drawing, Sheet, frame, legend
 
 _HEIGHT, _GAP, _CAPTION, _TITLE, _LEGEND = 1.35, 0.16, 0.34, 0.62, 0.3
 _NARROWEST = 5.6

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from benchmarks.paper.figures.panels import Panel, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.image_view import status_masks
-from milp_verix.views.figures.style import Drawing
+from milp_verix.views.feature_status import Status
+from milp_verix.views.image_view import status_masks
+from milp_verix.views.style import Drawing
 
 _IRRELEVANT = "#f2c80f"
 _IMAGES = 2

@@ -9,9 +9,9 @@ import milp_verix
 from benchmarks.paper.figures.panels import Panel, panels
 from benchmarks.paper.rival_runs import Run, run_rivals
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.image_view import overlay
-from milp_verix.views.figures.style import Drawing
+from milp_verix.views.feature_status import Status
+from milp_verix.views.image_view import overlay
+from milp_verix.views.style import Drawing
 
 _SIGN = "keep right"
 _TRIED, _SHOWN = 8, 2

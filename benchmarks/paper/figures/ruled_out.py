@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from benchmarks.paper.figures.panels import Panel, marked, original, panels, view_of
 from benchmarks.paper.workplace import Workplace
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.style import Drawing
+from milp_verix.views.image_view import MARK
+from milp_verix.views.style import Drawing
 
 _CLASSES, _TRIED = 3, 60
 

@@ -3,7 +3,7 @@
 from benchmarks.paper.auroc import auroc, roc
 from benchmarks.paper.signal import SCORES, kinds_of
 from benchmarks.paper.workplace import Workplace
-from milp_verix.views.figures.style import FRAME, INK, LABEL, MARGIN, MUTED, TICKS, Drawing, Sheet
+from milp_verix.views.style import FRAME, INK, LABEL, MARGIN, MUTED, TICKS, Drawing, Sheet
 
 _SIDE, _GAP = 1.7, 0.35
 _COLOURS = ("#12a05c", "#1f6fb4", "#f59b00")

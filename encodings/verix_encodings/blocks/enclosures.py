@@ -59,7 +59,6 @@ from verix_encodings.bounds.strips import (
 )
 from verix_encodings.program import Expressions, ProgramBuilder
 
-DEFAULT_SEGMENTS = 6
 _THIN = 0.01
 # segments that are added in about a tenth of a second
 _PIECES = 2**15
@@ -72,7 +71,7 @@ def enclose_smooth(
     z: Expressions,
     interval: Interval,
     *,
-    segments: int = DEFAULT_SEGMENTS,
+    segments: int,
     late: Late = never,
 ) -> Expressions:
     """Enclose ``σ`` of the expressions ``z``, which lie in ``interval``; return ``a``.
@@ -96,10 +95,7 @@ def enclose_smooth(
         ("above", s_high, -none, b_high),
         ("strip", slope[single], below[single], above[single]),
     ):
-        terms = [
-            (sp.eye_array(single.size, format="csr"), a_columns[single]),
-            (sp.diags_array(-s, format="csr"), z_columns[single]),
-        ]
+        terms = [(np.ones(single.size), a_columns[single]), (-s, z_columns[single])]
         builder.add_rows(f"smooth_{name}_{label}", single, terms, lower, upper)
     at_once = max(1, _PIECES // segments)
     for first in range(0, several.size, at_once):
@@ -119,17 +115,22 @@ def enclose_smooth(
 
 
 def _between(count: int, segments: int) -> tuple[IntArray, sp.csr_array, FloatArray]:
-    """Return the segments with one behind them, and ``E`` and ``f`` of ``d = f + E e``.
-
-    All of ``count`` segments are numbered through, so many for each entry; ``e`` is a binary for
-    each that has one behind it.
-    """
+    """Return which of ``count`` segments have one behind them, and the ``d = f + E e`` of all."""
     numbers = np.arange(count)
     beyond = np.flatnonzero((numbers + 1) % segments)
     ones, entries, shape = np.ones(beyond.size), np.arange(beyond.size), (count, beyond.size)
     ending = sp.csr_array((ones, (beyond, entries)), shape)
     starting = sp.csr_array((ones, (beyond + 1, entries)), shape)
     return beyond, starting - ending, (numbers % segments == 0).astype(np.float64)
+
+
+def _pieces(
+    builder: ProgramBuilder, name: str, points: FloatArray, first: int = 0
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the ends of segments between ``points``, entry by entry, and a column in each."""
+    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    ends = np.minimum(start, 0.0), np.maximum(end, 0.0)
+    return start, end, builder.add_columns(name, first + np.arange(start.size), *ends)
 
 
 def _multiple_choice(
@@ -142,19 +143,12 @@ def _multiple_choice(
     columns: tuple[IntArray, IntArray],
     first: int,
 ) -> None:
-    """Add the segments of ``neurons``, whose ``z`` and ``a`` are ``columns``, numbered from first.
-
-    ``points`` are their ends, see :func:`breakpoints`.
-    """
+    """Add the segments between ``points`` of ``neurons``, whose ``z`` and ``a`` are ``columns``."""
     segments = points.shape[0] - 1
-    # one segment after the other, neuron by neuron
-    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    start, end, parts = _pieces(builder, f"zs_{label}", points, first)
     slope = chord_slope(function, start, end)
     below, above = intercepts(function, start, end, slope)
     numbers = np.arange(start.size)
-    parts = builder.add_columns(
-        f"zs_{label}", first + numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
-    )
     beyond, chosen, constant = _between(start.size, segments)
     e_columns = builder.add_columns(f"e_{label}", first + beyond, 0.0, 1.0, integer=True)
     z_columns, a_columns = columns
@@ -166,19 +160,14 @@ def _multiple_choice(
     inner = beyond[beyond % segments > 0]
     builder.add_rows(f"order_{label}", first + inner, [(chosen[inner, :], e_columns)], 0.0, np.inf)
     builder.add_rows(f"split_{label}", neurons, [(total, parts), (-one, z_columns)], 0.0, 0.0)
-    for name, point, lower, upper in (
-        ("start", start, 0.0, np.inf),
-        ("end", end, -np.inf, 0.0),
-    ):
+    for name, point, lower, upper in (("start", start, 0.0, np.inf), ("end", end, -np.inf, 0.0)):
         terms = [(each, parts), (-sp.diags_array(point) @ chosen, e_columns)]
         shift = point * constant
         builder.add_rows(
             f"segment_{name}_{label}", first + numbers, terms, lower + shift, upper + shift
         )
-    for name, intercept, lower, upper in (
-        ("below", below, 0.0, np.inf),
-        ("above", above, -np.inf, 0.0),
-    ):
+    sides = ("below", below, 0.0, np.inf), ("above", above, -np.inf, 0.0)
+    for name, intercept, lower, upper in sides:
         terms = [
             (one, a_columns),
             (-total @ sp.diags_array(slope), parts),
@@ -213,10 +202,7 @@ def enclose_products(
     segments: int,
     late: Late,
 ) -> Expressions:
-    """Let ``columns`` enclose the sums of products of ``one`` and ``other``; return them.
-
-    Raises ``TimeoutError`` once ``late()``.
-    """
+    """Let ``columns`` enclose sums of products; return them. ``TimeoutError`` once ``late()``."""
     if late():
         raise TimeoutError("time is up before the program is complete")
     size, terms = one.indices.shape
@@ -240,12 +226,7 @@ def enclose_products(
     sums = [(np.ones(size), columns), (-total, w)]
     builder.add_rows(f"sum_{label}", np.arange(size), sums, 0.0, 0.0)
     slack = _SLACK * 4.0 * np.abs(corners).max(axis=0)
-    for name, a, b, sense in (
-        ("low", l, c, 1),
-        ("high", u, d, 1),
-        ("over", u, c, -1),
-        ("above", l, d, -1),
-    ):
+    for name, a, b, sense in _envelope(l, u, c, d):
         # sense (w − a y − b x + a b) ≥ 0
         terms_ = [(np.ones(p.size), w), (-a, y[q]), (-b, x[p])]
         least = -a * b - slack if sense > 0 else np.full(p.size, -np.inf)
@@ -254,6 +235,13 @@ def enclose_products(
     if segments > 1 and p.size <= _SEGMENTED:
         _segmented(builder, label, (x, p, one), (y, q), w=w, ends=(l, u, c, d), segments=segments)
     return Expressions.of_columns(columns)
+
+
+def _envelope(
+    l: FloatArray, u: FloatArray, c: FloatArray, d: FloatArray
+) -> tuple[tuple[str, FloatArray, FloatArray, int], ...]:
+    """Return the names, the ends ``a`` and ``b``, and the senses of McCormick's four rows."""
+    return ("low", l, c, 1), ("high", u, d, 1), ("over", u, c, -1), ("above", l, d, -1)
 
 
 def _defined(builder: ProgramBuilder, name: str, side: Factors) -> tuple[IntArray, IntArray]:
@@ -283,11 +271,8 @@ def _segmented(
     points = np.maximum.accumulate(np.clip(points, lower, upper), axis=0)
     k = segments
     # parts of x, entry by entry, and the binaries between them
-    start, end = points[:-1].T.reshape(-1), points[1:].T.reshape(-1)
+    start, end, parts = _pieces(builder, f"xs_{label}", points)
     numbers = np.arange(start.size)
-    parts = builder.add_columns(
-        f"xs_{label}", numbers, np.minimum(start, 0.0), np.maximum(end, 0.0)
-    )
     share = builder.add_columns(f"d_{label}", numbers, 0.0, 1.0)
     beyond, chosen, first = _between(start.size, k)
     e = builder.add_columns(f"e_{label}", beyond, 0.0, 1.0, integer=True)
@@ -312,12 +297,7 @@ def _segmented(
         builder.add_rows(f"{name}_y_{label}", pieces, terms, low, high)
     magnitude = np.maximum(np.abs(l), np.abs(u)) * np.maximum(np.abs(c), np.abs(d))
     slack = _SLACK * 4.0 * (k + 1) * magnitude
-    for name, a, b, sense in (
-        ("low", start, c, 1),
-        ("high", end, d, 1),
-        ("over", end, c, -1),
-        ("above", start, d, -1),
-    ):
+    for name, a, b, sense in _envelope(start, end, c, d):
         # sense (w − Σ_s (a_s y_s + b x_s − a_s b d_s)) ≥ 0
         at, by = a[place], b[of]
         scaled = [sp.csr_array((v, (of, pieces)), shape=gather.shape) for v in (-at, -by, at * by)]

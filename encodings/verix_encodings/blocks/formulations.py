@@ -183,10 +183,7 @@ FORMULATIONS: Mapping[str, Formulation] = MappingProxyType({one.name: one for on
 
 
 def formulation_named(name: str) -> Formulation:
-    """Return the formulation called ``name``; ``"partition:N"`` splits each sum into N parts.
-
-    Raises ``ValueError`` for an unknown name.
-    """
+    """Return a formulation; ``"partition:N"`` has N parts; ``ValueError`` for another name."""
     family, colon, parts = name.partition(":")
     if colon and family == "partition" and parts.isascii() and parts.isdigit() and int(parts) > 0:
         return Formulation(name, partial(partition_relu, parts=int(parts)), _PARTITION)

@@ -35,10 +35,7 @@ from verix_encodings.bounds.norm_ball import Moves, NormBall
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Boxes ``lower ≤ x ≤ upper``, both of shape (N, d), or their intersections with ``ball``.
-
-    Without a ball there may be one-hot ``blocks``.
-    """
+    """Boxes ``lower ≤ x ≤ upper``, (N, d), cut by ``ball``, or with one-hot ``blocks``."""
 
     lower: FloatArray
     upper: FloatArray

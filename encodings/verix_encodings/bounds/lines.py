@@ -14,7 +14,7 @@ Row ``r`` belongs to the set ``owner[r]``, and has its lines:
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -71,10 +71,7 @@ class Relaxation(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclosing(ABC):
-    """``ceiling`` and ``floor`` are ``t`` and ``b``, one for each neuron.
-
-    ``reach`` is at least the magnitude of all products and intercepts of a neuron.
-    """
+    """``ceiling`` and ``floor`` are ``t`` and ``b``; ``reach`` is at least all terms, by neuron."""
 
     ceiling: FloatArray
     floor: FloatArray
@@ -121,10 +118,7 @@ class Enclosing(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lines(Enclosing):
-    """Lines around each neuron of a node that works elementwise on the value ``source``.
-
-    ``above`` and ``below`` are the slopes ``S`` and ``B``, vectors.
-    """
+    """Lines of slopes ``above`` and ``below`` around each neuron that works on ``source``."""
 
     source: int
     above: FloatArray
@@ -146,13 +140,15 @@ class Lines(Enclosing):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planes(Enclosing):
-    """Forms of several sources: ``above`` and ``below`` are the matrices ``S`` and ``B`` of each.
-
-    Both have the same sources; without any, the forms are constants.
-    """
+    """Forms: matrices ``above`` and ``below`` of the same sources; constants without any."""
 
     above: Mapping[int, Matrix]
     below: Mapping[int, Matrix]
+
+    def forms(self) -> tuple[Matrix, FloatArray, Matrix, FloatArray]:
+        """Return ``B, b, S, t`` of the only source."""
+        (above,), (below,) = self.above.values(), self.below.values()
+        return below, self.floor, above, self.ceiling
 
     def _before(
         self, positive: Rows, negative: Rows, slopes: FloatArray | None, whole: "Rows | None"
@@ -172,6 +168,23 @@ class Planes(Enclosing):
             high += values[source] @ above.T
             low += values[source] @ self.below[source].T
         return high, low
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupPlanes:
+    """``B z + b ≤ v ≤ S z + t`` of groups of entries: ``above``, ``below`` are ``S`` and ``B``.
+
+    They are (…, groups, width), or (…, groups, width, width) where a group has as many values; the
+    others are of these values: ``ceiling``, ``floor``, ``reach``, at least all terms of a plane,
+    and ``gap``, if known, the distance of both planes in the middle.
+    """
+
+    above: FloatArray
+    below: FloatArray
+    ceiling: FloatArray
+    floor: FloatArray
+    reach: FloatArray
+    gap: FloatArray = field(default_factory=lambda: np.zeros(0))
 
 
 def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -199,10 +212,7 @@ def _sides(c: Rows) -> tuple[Rows, Rows]:
 
 
 def _by_sign(c: Rows, above: FloatArray, below: FloatArray) -> Rows:
-    """Multiply each entry of ``c`` by its factor: ``above`` where c > 0, ``below`` elsewhere.
-
-    ``below`` has a factor for each column, or for each entry.
-    """
+    """Multiply entries of ``c`` by ``above`` where c > 0, else ``below``, of columns or entries."""
     if isinstance(c, Patch):
         above, below = above[c.columns], below[..., c.columns]
         # a neuron without slopes reaches nothing

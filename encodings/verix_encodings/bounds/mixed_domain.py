@@ -142,10 +142,7 @@ class MixedDomain:
         return half.compares or bool(small and self.integral[half.coordinates].all())
 
     def snapped(self, point: FloatArray) -> FloatArray:
-        """Return the point next to ``point`` with integral coordinates and one-hot blocks.
-
-        Coordinates leave gaps, too, towards the nearer end. It may break other clauses.
-        """
+        """Return the point near ``point`` with integers, unit vectors, and none in gaps."""
         result = np.where(self.integral, np.rint(point), point)
         for coordinate, low, high in self._gaps:
             if low < result[coordinate] < high:
@@ -205,10 +202,7 @@ class MixedDomain:
     def _unit_vectors(
         self, lower: FloatArray, upper: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Shrink boxes with whole ends, (N, d), around the unit vectors left in each block.
-
-        Also returns a mask, shape (N,), of the boxes that leave a unit vector in each block.
-        """
+        """Shrink boxes, (N, d), around the unit vectors left; mark those that have some."""
         within, starts = joined(self.blocks)
         owner = np.repeat(np.arange(starts.size), [block.size for block in self.blocks])
         low, high = lower[:, within], upper[:, within]
@@ -260,10 +254,7 @@ def _up(exact: Fraction) -> float:
 def _propagated(
     clause: Clause, lower: FloatArray, upper: FloatArray, integral: BoolArray
 ) -> BoolArray:
-    """Shrink boxes, in place, by the one half-space of ``clause`` that they leave possible.
-
-    Returns which boxes leave some half-space possible and are not empty in its coordinates, (N,).
-    """
+    """Shrink boxes, in place, by the half-space left possible; mark those not empty, (N,)."""
     leasts = [half.least(lower, upper) for half in clause]
     possible = np.array(
         [t.sum(axis=1) - e <= h.upper for h, (t, e) in zip(clause, leasts, strict=True)]
@@ -284,10 +275,7 @@ def _shrunk(
     ends: tuple[FloatArray, FloatArray],
     integral: BoolArray,
 ) -> BoolArray:
-    """Shrink the boxes ``rows`` by ``a_j x_j ≤ b − Σ_{k ≠ j} min a_k x_k``, rounded outward.
-
-    Returns which of them are not empty, (rows,).
-    """
+    """Shrink boxes by ``a_j x_j ≤ b − Σ_{k ≠ j} min a_k x_k``, outward; mark those not empty."""
     (terms, error), (lower, upper) = least, ends
     room = half.upper - (terms.sum(axis=1, keepdims=True) - terms) + 2 * error[:, None]
     for place, (j, a) in enumerate(zip(half.coordinates, half.coefficients, strict=True)):

@@ -187,10 +187,7 @@ def _payoffs(weight: FloatArray, room: FloatArray, multiplier: FloatArray, norm:
 
 
 def _l1_multiplier(weight: FloatArray, room: FloatArray, radius: FloatArray) -> FloatArray:
-    """Return the best λ for ``p = 1`` and ε = ``radius``, for each row of ``weight``, (N, 1).
-
-    Coordinates with the largest weights are filled up; λ is the weight at which ε is used up.
-    """
+    """Return λ for ``p = 1``, (N, 1): the weight at which ε, filled largest first, is used up."""
     order = np.argsort(-weight, axis=1, kind="stable")
     sorted_weight = np.take_along_axis(weight, order, axis=1)
     filled = np.cumsum(np.take_along_axis(room, order, axis=1), axis=1)

@@ -26,7 +26,7 @@ Jana, Hsieh, Kolter, NeurIPS 2021).
 Products of ranges of slopes: how a node hands ranges of derivatives back to its sources.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -43,10 +43,7 @@ _MOST = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patch:
-    """A matrix of ``width`` columns that is zero outside ``columns``, which are in ascending order.
-
-    ``entries`` holds these columns, shape (rows, columns).
-    """
+    """A matrix of ``width`` columns, zero but for ``entries`` in ascending ``columns``."""
 
     entries: FloatArray
     columns: IntArray
@@ -110,10 +107,7 @@ def product(c: Coefficients, matrix: Matrix) -> Rows:
 
 
 def _renumbered(matrix: sp.csr_array) -> tuple[tuple[IntArray, int] | None, sp.csr_array]:
-    """Return the columns that ``matrix`` reaches, its width, and the matrix of these columns.
-
-    None and the matrix itself if it reaches most columns.
-    """
+    """Return the columns reached and the width, None if they are most, and the matrix of these."""
     rows, width = matrix.shape
     met = np.zeros(width, dtype=bool)
     met[matrix.indices] = True
@@ -163,6 +157,14 @@ def centred(middle: FloatArray, half: FloatArray, least: FloatArray, most: Float
     ends = [(middle + side) * factor for side in (-half, half) for factor in (least, most)]
     low, high = np.minimum.reduce(ends), np.maximum.reduce(ends)
     return (low + high) / 2, (high - low) / 2
+
+
+def add_at(
+    totals: Sequence[FloatArray] | FloatArray, entries: IntArray, parts: Sequence[FloatArray]
+) -> None:
+    """Add ``parts``, each (N, *entries), to ``totals``, each (N, size); entries may recur."""
+    for total, part in zip(totals, parts, strict=True):
+        np.add.at(total.T, entries, np.moveaxis(part, 0, -1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -106,10 +106,7 @@ class Affine(Node):
         return self.rounding or (np.zeros(self.bias.size),) * (len(self.terms) + 1)
 
     def deviation(self, reach: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound how far the true map is from this one, row by row; shape (size of z,).
-
-        ``reach(k)`` is at least ``|v_k|``, entry by entry.
-        """
+        """Bound how far the true map is off, row by row; ``reach(k)`` is at least ``|v_k|``."""
         if not self.rounding:
             return np.zeros(self.bias.size)
         total = self.rounding[-1].copy()
@@ -203,11 +200,8 @@ class Affine(Node):
 
     def _forward_error(self, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
-        total, terms = np.abs(self.bias), 2
-        for source, matrix in self.terms:
-            total = total + abs(matrix) @ magnitude(source)
-            terms += matrix.shape[1]
-        return np.asarray(2.0 * relative_error(terms) * total + self.deviation(magnitude))
+        terms = 2 + sum(matrix.shape[1] for _, matrix in self.terms)
+        return self.backward_error(2.0 * relative_error(terms), magnitude)
 
     @property
     def watched(self) -> tuple[int, ...]:
@@ -223,11 +217,8 @@ class Affine(Node):
 
     def relaxation(self, bounds: Intervals) -> "AffineForm":
         """Return the map itself, and its rounding where ``bounds`` hold."""
-        reach = np.abs(self.bias)
-        for source, matrix in self.terms:
-            reach = reach + abs(matrix) @ bounds[source].magnitude
-        error: FloatArray = relative_error(self.bias.size) * reach
-        return AffineForm(self, error + self.deviation(lambda source: bounds[source].magnitude))
+        gamma = relative_error(self.bias.size)
+        return AffineForm(self, self.backward_error(gamma, lambda k: bounds[k].magnitude))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "Affine":
         """Return the map itself, which is above and below itself on all boxes."""

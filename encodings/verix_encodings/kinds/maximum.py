@@ -4,22 +4,30 @@ enclosure   a ∈ [max(l_p, l_q), max(u_p, u_q)]
 lines       z_p + α d ≤ a ≤ z_p + λ d + β                  (:func:`max_lines`)
 phases      d ≥ 0: a = z_q,  d ≤ 0: a = z_p
 slopes      z_q has that of max(d, 0), z_p one minus it
-program     ``blocks.maxpool``
+program     ``blocks.layers``
+
+Maxima of several entries as a tree of maxima of pairs.
+
+    max(z_1, …, z_n) = max(max(z_1, z_2), max(z_3, z_4), …)
+
+A pair is compared by its difference: ``max(a, b) = a + max(b − a, 0)`` (Bunel, Turkaslan, Torr,
+Kohli, Mudigonda, NeurIPS 2018). The difference is a value of the network, so it has linear bounds
+of its own. They are tighter than ``[l_b − u_a, u_b − l_a]``, since entries of a window depend on
+the same inputs.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
-from verix_encodings.blocks.layers import general_relu
-from verix_encodings.blocks.maxpool import big_m_max, general_max
+from verix_encodings.blocks.layers import big_m_max, general_max, general_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
-from verix_encodings.bounds.rows import Rows, by_phase, centred, entries_of, product, total
+from verix_encodings.bounds.rows import Rows, add_at, by_phase, centred, entries_of, product, total
 from verix_encodings.kinds.affine import Difference, times
 from verix_encodings.kinds.node import (
     Arrays,
@@ -137,7 +145,7 @@ class Max(Node):
         """Return the lines of :func:`max_lines` with matrices of two entries a row."""
         entries, difference = bounds[self.entries], bounds[self.source]
         ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
-        lines, size = max_lines(self, *ends), self.first.size
+        (f, s, ceiling, b), size = max_lines(self, *ends), self.first.size
         rows = np.tile(np.arange(size), 2)
         columns = np.concatenate([self.first, self.second])
 
@@ -147,11 +155,10 @@ class Max(Node):
             result.eliminate_zeros()
             return result
 
-        above = slopes(lines.above_first, lines.above_second)
-        below = slopes(1.0 - lines.below_second, lines.below_second)
         magnitude = entries.magnitude
-        reach = np.abs(lines.ceiling) + magnitude[self.first] + magnitude[self.second]
-        return PairLines(lines.ceiling, np.zeros(size), reach, self, above, below)
+        reach = np.abs(ceiling) + magnitude[self.first] + magnitude[self.second]
+        lines = slopes(f, s), slopes(1.0 - b, b)
+        return PairLines(ceiling, np.zeros(size), reach, self, *lines)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchPairs":
         entries = of(self.entries)
@@ -178,12 +185,9 @@ class Max(Node):
         least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
         # pairs may share an entry
         totals = np.zeros(size), np.zeros(size)
-        for entries, low, high in (
-            (self.first, 1.0 - most, 1.0 - least),
-            (self.second, least, most),
-        ):
-            for sum_, part in zip(totals, centred(middle, half, low, high), strict=True):
-                np.add.at(sum_.T, entries, part.T)
+        ends = (self.first, 1.0 - most, 1.0 - least), (self.second, least, most)
+        for entries, low, high in ends:
+            add_at(totals, entries, centred(middle, half, low, high))
         yield self.entries, totals
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
@@ -200,10 +204,7 @@ class Max(Node):
         return Max(number[self.source], number[self.entries], *pairs)
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add the maxima, with a binary for each pair that may be ordered either way.
-
-        Beside ReLUs that are general constraints, each is one, too.
-        """
+        """Add the maxima, with a binary for each undecided pair, or as general constraints."""
         encode = general_max if context.relu is general_relu else big_m_max
         pairs, z = (self.first, self.second), context.values[self.entries]
         entries, difference = context.bounds[self.entries], context.bounds[self.source]
@@ -219,21 +220,13 @@ class Max(Node):
         return self.greatest(errors[self.entries])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MaxLines:
-    """Lines around ``max(z_p, z_q)``: ``f z_p + s z_q + c`` above, ``(1 − b) z_p + b z_q`` below.
-
-    ``above_first`` is ``f``, ``above_second`` ``s``, ``ceiling`` ``c`` and ``below_second`` ``b``.
-    """
-
-    above_first: FloatArray
-    above_second: FloatArray
-    ceiling: FloatArray
-    below_second: FloatArray
+MaxLines: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
-    """Return lines around the maxima ``node`` where ``entries`` and their ``difference`` lie.
+    """Return ``f, s, c, b`` with ``(1 − b) z_p + b z_q ≤ max(z_p, z_q) ≤ f z_p + s z_q + c``.
+
+    The lines hold where ``entries`` and their ``difference`` lie.
 
     With ``d = z_q − z_p ∈ [l, u]``, and ``λ``, ``β``, ``α`` of the ReLU of ``d``:
 
@@ -253,7 +246,7 @@ def max_lines(node: Max, entries: Range, difference: Range) -> MaxLines:
     line = (middle[..., first] + middle[..., second] + (u - l) / 2) / 2
     flat = (l < 0) & (u > 0) & (_FLAT * (ceiling - ground) < line - ground)
     on_first, on_second = np.where(flat, 0.0, 1.0 - slope), np.where(flat, 0.0, slope)
-    return MaxLines(on_first, on_second, np.where(flat, ceiling, intercept), floor)
+    return on_first, on_second, np.where(flat, ceiling, intercept), floor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,14 +286,47 @@ class BatchPairs:
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        lines = self.lines
+        f, s, ceiling, b = (line[owner] for line in self.lines)
         positive = np.maximum(row, 0.0)
-        shift = np.einsum("rn,rn->r", positive, lines.ceiling[owner])
-        negative, below = row - positive, lines.below_second[owner]
-        first = positive * lines.above_first[owner] + negative * (1.0 - below)
-        second = positive * lines.above_second[owner] + negative * below
+        shift, negative = np.einsum("rn,rn->r", positive, ceiling), row - positive
+        first = positive * f + negative * (1.0 - b)
+        second = positive * s + negative * b
         # pairs may share an entry
         pairs, shape = np.arange(self.node.first.size), (self.node.first.size, self.size)
         result = times(first, placed(1.0, pairs, self.node.first, shape))
         result += times(second, placed(1.0, pairs, self.node.second, shape))
         return shift, [(self.node.entries, result)]
+
+
+def pairwise_maxima(
+    number: int, source: int, size: int, indices: IntArray, starts: IntArray
+) -> tuple[Node, ...]:
+    """Return nodes that take the maxima of groups of entries of the value ``source``.
+
+    The groups stand one after the other in ``indices``, group ``i`` from ``starts[i]`` on; they may
+    overlap. ``size`` is that of ``source``. The first node gets the value number ``number``; the
+    last one holds the maxima. Raises ``ValueError`` for an empty group.
+    """
+    nodes: list[Node] = []
+    while True:
+        lengths = np.diff(starts, append=indices.size)
+        if np.any(lengths < 1):
+            raise ValueError("a maximum needs groups of one or more indices")
+        place = np.arange(indices.size) - np.repeat(starts, lengths)
+        left = np.flatnonzero(place % 2 == 0)
+        # a lone entry is a pair with itself
+        right = left + (place[left] + 1 < np.repeat(lengths, lengths)[left])
+        last = bool(np.all(lengths <= 2))
+        pairs = np.stack([indices[left], indices[right]], axis=1)
+        which = np.arange(left.size)
+        if not last:
+            # windows that overlap share pairs
+            pairs, which = np.unique(pairs, axis=0, return_inverse=True)
+        first, second = pairs.T
+        nodes.append(Difference.of(source, size, first, second))
+        nodes.append(Max(number, source, first, second))
+        source, size, number = number + 1, first.size, number + 2
+        if last:
+            return tuple(nodes)
+        indices, lengths = which.reshape(-1), (lengths + 1) // 2
+        starts = np.cumsum(lengths) - lengths

@@ -332,11 +332,13 @@ class Node(Bounded):
         By default, if a source has an error, the value may be anywhere in its enclosure. Its own
         rounding is that of 16 operations at most: a node of longer sums has a bound of its own.
         """
-        low, high = self.enclosure(
-            lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
-        )
+        low, high = self.enclosure_off(errors, bounds)
         off = any(errors[k].any() for k in self.sources)
         return own_rounding(low, high) + (high - low if off else 0.0)
+
+    def enclosure_off(self, errors: Arrays, bounds: Intervals) -> Range:
+        """Bound the value of sources that are off by these errors."""
+        return self.enclosure(lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k]))
 
 
 class OneSource(Node):
@@ -403,23 +405,23 @@ class Elementwise(OneSource):
         slopes[self.source][:] += slope * self.derivative(values[self.source])
 
     def narrowed(self, of: Ranges, bounds: Bounds) -> Range:
-        """Bound the value: only entries that are narrower than in ``bounds`` take work."""
-        z, (lower, upper) = bounds[self.source], of(self.source)
-        changed = (lower > z.lower) | (upper < z.upper)
-        ends = self.range_of(z.lower, z.upper)
-        parts = self.range_of(lower[changed], upper[changed])
-        return _with_parts(ends[0], parts[0], changed), _with_parts(ends[1], parts[1], changed)
+        low, high = self._by_parts(self.range_of, of, bounds)
+        return low, high
 
     def narrowed_forms(self, of: Ranges, bounds: Bounds) -> BatchLines:
-        """Return the lines: only entries that are narrower than in ``bounds`` take work."""
+        s_low, b_low, s_high, b_high = self._by_parts(self.lines_of, of, bounds)
+        return self._batch_lines((s_low, b_low, s_high, b_high), *of(self.source))
+
+    def _by_parts(
+        self, bound: Callable[..., tuple[FloatArray, ...]], of: Ranges, bounds: Bounds
+    ) -> list[FloatArray]:
+        """Return ``bound`` of ranges: only entries narrower than in ``bounds`` take work."""
         z, (lower, upper) = bounds[self.source], of(self.source)
         changed = (lower > z.lower) | (upper < z.upper)
-        parts = self.lines_of(lower[changed], upper[changed])
-        whole = self.lines_of(z.lower, z.upper)
-        s_low, b_low, s_high, b_high = (
-            _with_parts(line, part, changed) for line, part in zip(whole, parts, strict=True)
-        )
-        return self._batch_lines((s_low, b_low, s_high, b_high), lower, upper)
+        found = [np.tile(whole, (changed.shape[0], 1)) for whole in bound(z.lower, z.upper)]
+        for whole, part in zip(found, bound(lower[changed], upper[changed]), strict=True):
+            whole[changed] = part
+        return found
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with the distances of the function from its chord."""
@@ -496,13 +498,6 @@ class Elementwise(OneSource):
         with np.errstate(invalid="ignore"):
             carried = np.where(off > 0, np.fmin(steepest * off, high - low), 0.0)
         return own_rounding(low, high) + carried
-
-
-def _with_parts(whole: FloatArray, parts: FloatArray, changed: BoolArray) -> FloatArray:
-    """Return rows of ``whole``, (size,), with ``parts`` in the ``changed`` entries, (N, size)."""
-    result = np.tile(whole, (changed.shape[0], 1))
-    result[changed] = parts
-    return result
 
 
 def own_rounding(low: FloatArray, high: FloatArray) -> FloatArray:

@@ -29,8 +29,8 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.bounds.interval import Bounds, Range
-from verix_encodings.bounds.lines import ByValue, Planes, Products
-from verix_encodings.bounds.rows import centred, outward
+from verix_encodings.bounds.lines import ByValue, GroupPlanes, Planes, Products
+from verix_encodings.bounds.rows import add_at, centred, outward
 from verix_encodings.kinds.node import (
     OPERATIONS,
     Arrays,
@@ -50,17 +50,6 @@ from verix_encodings.work import spend_entries
 
 _TINY = 1e-150
 _SLACK = 2.0**-46
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _NormPlanes:
-    """``below·z + floor ≤ ρ ≤ above·z + ceiling``; slopes are (…, groups, width)."""
-
-    above: FloatArray
-    below: FloatArray
-    ceiling: FloatArray
-    floor: FloatArray
-    reach: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +109,7 @@ class Norm(OneSource):
         factor = slope * weight / np.maximum(length, _TINY)
         np.add.at(slopes[self.source], self.entries, factor[:, None] * z)
 
-    def _planes(self, lower: FloatArray, upper: FloatArray) -> _NormPlanes:
+    def _planes(self, lower: FloatArray, upper: FloatArray) -> GroupPlanes:
         lower, upper = lower[..., self.entries], upper[..., self.entries]
         spend_entries(lower.size, 16)
         n = self.entries.shape[1]
@@ -139,7 +128,7 @@ class Norm(OneSource):
         total = reach.sum(axis=-1) + floor + s + self._root(np.square(most).sum(axis=-1))
         total = total + (epsilon + self.weight * np.square(most).sum(axis=-1)) / s
         lost = _SLACK * (n + 4) * total
-        return _NormPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
+        return GroupPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
 
     def relaxation(self, bounds: Intervals) -> Planes:
         z = bounds[self.source]
@@ -176,8 +165,7 @@ class Norm(OneSource):
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
         ends = outward(lower[..., None], upper[..., None], *self._slope_range(z.lower, z.upper))
-        for total, part in zip(found, ends, strict=True):
-            np.add.at(total.T, self.entries, np.moveaxis(part, 0, -1))
+        add_at(found, self.entries, ends)
         error = relative_error(self.entries.shape[0]) * np.abs(found).max(axis=0)
         yield self.source, (found[0] - error, found[1] + error)
 
@@ -185,8 +173,7 @@ class Norm(OneSource):
         lower, upper = of(self.source)
         ends = centred(middle[..., None], half[..., None], *self._slope_range(lower, upper))
         found = np.zeros((2, *lower.shape))
-        for total, part in zip(found, ends, strict=True):
-            np.add.at(total.T, self.entries, np.moveaxis(part, 0, -1))
+        add_at(found, self.entries, ends)
         yield self.source, (found[0], found[1])
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
@@ -210,9 +197,7 @@ class Norm(OneSource):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add a column for each norm, between the planes."""
-        source, planes = self.source, self.relaxation(context.bounds)
-        forms = planes.below[source], planes.floor, planes.above[source], planes.ceiling
-        return between_forms(context, source, "norm", forms)
+        return between_forms(context, self.source, "norm", self.relaxation(context.bounds).forms())
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
         """Bound the error: ``√w`` times the length of the errors, and the norm's own rounding."""
@@ -227,7 +212,7 @@ class BatchNorms:
     """The planes around the norms ``node`` on many boxes, of a source of this ``size``."""
 
     node: Norm
-    planes: _NormPlanes
+    planes: GroupPlanes
     size: int
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
@@ -240,7 +225,7 @@ class BatchNorms:
         slopes = positive[..., None] * planes.above[owner]
         slopes += negative[..., None] * planes.below[owner]
         result = np.zeros((row.shape[0], self.size))
-        np.add.at(result.T, self.node.entries, np.moveaxis(slopes, 0, -1))
+        add_at([result], self.node.entries, [slopes])
         return shift, [(self.node.source, result)]
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:

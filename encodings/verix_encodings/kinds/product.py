@@ -33,7 +33,7 @@ from verix_encodings.arrays import (
 from verix_encodings.blocks.enclosures import Factors, enclose_products
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
-from verix_encodings.bounds.rows import centred, outward
+from verix_encodings.bounds.rows import add_at, centred, outward
 from verix_encodings.kinds.affine import times
 from verix_encodings.kinds.node import (
     Arrays,
@@ -176,10 +176,7 @@ class Product(Node):
             size, y = bounds[source].lower.size, bounds[other]
             total = np.zeros((2, lower.shape[0], size))
             for p, q in zip(columns.T, places.T, strict=True):
-                for sum_, part in zip(
-                    total, outward(lower, upper, y.lower[q], y.upper[q]), strict=True
-                ):
-                    np.add.at(sum_.T, p, part.T)
+                add_at(total, p, outward(lower, upper, y.lower[q], y.upper[q]))
             # sums of up to so many terms
             error = relative_error(columns.size) * np.abs(total).max(axis=0)
             yield source, (total[0] - error, total[1] + error)
@@ -189,9 +186,7 @@ class Product(Node):
             lower, upper = of(other)
             totals = np.zeros((2, lower.shape[0], of(source)[0].shape[1]))
             for p, q in zip(columns.T, places.T, strict=True):
-                parts = centred(middle, half, lower[:, q], upper[:, q])
-                for sum_, part in zip(totals, parts, strict=True):
-                    np.add.at(sum_.T, p, part.T)
+                add_at(totals, p, centred(middle, half, lower[:, q], upper[:, q]))
             yield source, (totals[0], totals[1])
 
     def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
@@ -200,7 +195,7 @@ class Product(Node):
         for source, columns, other, places in self._sides():
             total = np.zeros_like(halves[source])
             for p, q in zip(columns.T, places.T, strict=True):
-                np.add.at(total.T, p, (np.abs(c) * halves[other][:, q]).T / 2)
+                add_at([total], p, [np.abs(c) * halves[other][:, q] / 2])
             spend_entries(c.size * self.terms, 12)
             yield source, total * halves[source]
 

@@ -2,6 +2,26 @@
 
 The rows are sparse where they would be large and are mostly zeros, as those of boosted trees and of
 fully grown forests of many classes. What is computed of both kinds of rows is the same, to the bit.
+
+A sum of decision trees ``v = b + Σ_t w_t(ℓ_t(x))`` with ``x ∈ [l, u]``.
+
+Let ``θ_{f,0} < … < θ_{f,k−1}`` be the thresholds of feature ``f`` inside its box that some split
+tests, ``θ_{f,−1} = l_f`` and ``θ_{f,k} = u_f``. There is a binary for each of them, and a weight
+for each leaf:
+
+    y_{f,j} ∈ {0, 1},   y_{f,j} ≤ y_{f,j+1}                               y_{f,j} = [x_f ≤ θ_{f,j}]
+    p_{t,ℓ} ≥ 0,   Σ_ℓ p_{t,ℓ} = 1                                        for each tree t
+    Σ_{ℓ left of s} p_{t,ℓ} ≤ y_s,   Σ_{ℓ right of s} p_{t,ℓ} ≤ 1 − y_s     for each split s
+    x_f ≤ u_f − Σ_j (θ_{f,j+1} − θ_{f,j}) y_{f,j}
+    x_f ≥ l_f + Σ_j (θ_{f,j} − θ_{f,j−1}) (1 − y_{f,j})
+    v   = b + Σ_{t,ℓ} w_{t,ℓ} p_{t,ℓ}
+
+(Mišić, *Optimization of tree ensembles*, Operations Research 68, 2020.) With whole ``y`` all ``p``
+are whole: one leaf of each tree has the weight 1. A split that the box decides has no binary, and a
+leaf that it cuts off has no weight. Cells are closed in a program, ``θ_{j−1} ≤ x ≤ θ_j``: the side
+of a threshold that an input is on is in ``y`` alone. The rows of ``x`` are divided by a power of
+two, so that no entry of a binary is above 1; they matter for norms and rules, and in a box they cut
+nothing off.
 """
 
 from collections.abc import Sequence
@@ -10,7 +30,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense, placed
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    dense,
+    placed,
+    relative_error,
+)
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.program import Expressions, ProgramBuilder
 
 MOST_DENSE = 2**22
 """Entries, 32 MB, up to which rows are dense."""
@@ -125,3 +155,98 @@ def sums_of_ends(rows: Matrix, starts: IntArray) -> tuple[FloatArray, FloatArray
         for end in (least, most, np.maximum(most, -least))
     )
     return low, high, reach
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Splits:
+    """The ``L`` leaves of all trees that a box reaches, and the ``S`` splits that it leaves open.
+
+    Leaves stand tree by tree, those under a node side by side: ``tree`` is the tree of each, (L,),
+    ``value`` its scores, (L, m). Split ``s`` sends ``x[feature] <= threshold`` to the leaves from
+    ``first`` to ``middle``, and other inputs to those from ``middle`` to ``last``; all (S,).
+    """
+
+    tree: IntArray
+    value: Matrix
+    feature: IntArray
+    threshold: FloatArray
+    first: IntArray
+    middle: IntArray
+    last: IntArray
+
+
+def tree_ensemble_rows(
+    builder: ProgramBuilder,
+    label: str,
+    splits: Splits,
+    *,
+    base: FloatArray,
+    x: Expressions,
+    box: Interval,
+    blur: float = 0.0,
+) -> Expressions:
+    """Add trees that read ``x`` in ``box``, up to ``blur``, to a program; return their scores.
+
+    Columns are named ``y_label_f_j`` for threshold ``j`` of feature ``f``, ``p_label_l`` for leaf
+    ``l``.
+    """
+    leaves = splits.tree.size
+    p = builder.add_columns(f"p_{label}", np.arange(leaves), 0.0, 1.0)
+    binary = np.zeros(splits.feature.size, dtype=np.intp)
+    for f in np.unique(splits.feature).tolist():
+        own = np.flatnonzero(splits.feature == f)
+        thresholds, places = np.unique(splits.threshold[own], return_inverse=True)
+        numbers = np.arange(thresholds.size)
+        y = builder.add_columns(f"y_{label}_{f}", numbers, 0.0, 1.0, integer=True)
+        binary[own] = y[places]
+        if y.size > 1:
+            ones = np.ones(y.size - 1)
+            terms = [(ones, y[:-1]), (-ones, y[1:])]
+            builder.add_rows(f"order_{label}_{f}", numbers[:-1], terms, -np.inf, 0.0)
+        _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box, blur=blur)
+    trees, starts = np.unique(splits.tree, return_index=True)
+    entries = np.arange(leaves)
+    of_tree = np.repeat(np.arange(trees.size), np.diff(starts, append=leaves))
+    one_each = sp.csr_array((np.ones(leaves), (of_tree, entries)), shape=(trees.size, leaves))
+    builder.add_rows(f"tree_{label}", trees, [(one_each, p)], 1.0, 1.0)
+    numbers, ones = np.arange(splits.feature.size), np.ones(splits.feature.size)
+    left = _ranges(splits.first, splits.middle, leaves)
+    right = _ranges(splits.middle, splits.last, leaves)
+    builder.add_rows(f"left_{label}", numbers, [(left, p), (-ones, binary)], -np.inf, 0.0)
+    builder.add_rows(f"right_{label}", numbers, [(right, p), (ones, binary)], -np.inf, 1.0)
+    return Expressions(p, sp.csr_array(splits.value.T), np.array(base, dtype=np.float64))
+
+
+def _add_cells(
+    builder: ProgramBuilder,
+    label: str,
+    thresholds: FloatArray,
+    y: IntArray,
+    *,
+    x: Expressions,
+    feature: int,
+    box: Interval,
+    blur: float,
+) -> None:
+    """Tie ``x_f``, up to ``blur``, to the cell that ``y`` says."""
+    low, high = float(box.lower[feature]), float(box.upper[feature])
+    scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
+    ends = np.concatenate([[low], thresholds, [high]])
+    gaps = scale * np.diff(ends)
+    # gaps are rounded, and so is their sum
+    error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
+    row, constant = scale * sp.csr_array(x.matrix[[feature], :]), scale * x.constant[feature]
+    number = np.array([0])
+    above = [(row, x.columns), (sp.csr_array(gaps[None, 1:]), y)]
+    builder.add_rows(f"below_{label}", number, above, -np.inf, scale * high - constant + error)
+    below = [(row, x.columns), (sp.csr_array(gaps[None, :-1]), y)]
+    least = scale * low + gaps[:-1].sum() - constant - error
+    builder.add_rows(f"above_{label}", number, below, least, np.inf)
+
+
+def _ranges(first: IntArray, last: IntArray, size: int) -> sp.csr_array:
+    """Return a matrix whose row ``s`` has ones from ``first[s]`` to ``last[s]``."""
+    lengths = last - first
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    columns = np.arange(starts[-1]) - np.repeat(starts[:-1] - first, lengths)
+    return sp.csr_array((np.ones(starts[-1]), columns, starts), shape=(first.size, size))

@@ -21,10 +21,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, frozen, relative_error
-from verix_encodings.blocks.tree_ensemble import Splits, tree_ensemble_rows
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
 from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
-from verix_encodings.kinds.tree import Tree, joined, numbers_in, product, sums_of_ends
+from verix_encodings.kinds.tree import (
+    Splits,
+    Tree,
+    joined,
+    numbers_in,
+    product,
+    sums_of_ends,
+    tree_ensemble_rows,
+)
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -348,7 +355,5 @@ class TreeEnsemble(OneSource):
         off = np.asarray(relative_error(self.tree_count + 2) * self.magnitude + self.error)
         if np.all(errors[self.source] <= self.blur):
             return off
-        low, high = self.enclosure(
-            lambda k: (bounds[k].lower - errors[k], bounds[k].upper + errors[k])
-        )
+        low, high = self.enclosure_off(errors, bounds)
         return off + (high - low)

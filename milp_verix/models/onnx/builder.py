@@ -1,10 +1,8 @@
 """The network under construction; nonlinear operators append nodes to it.
 
-Scores of −∞, which exporters write for what attention may not see: their softmax is 0.
-
-A symbol holds finite numbers, so −∞ is written as a number that no network has. Operators that move
-elements or add to them carry it on, a softmax leaves the score out, and any other operator refuses
-it.
+A score of −∞, which exporters write for what attention may not see, is a number that no network
+has, as a symbol holds finite ones. Operators that move elements or add to them carry it on, a
+softmax leaves the score out, and any other operator refuses it.
 """
 
 from collections.abc import Callable
@@ -13,6 +11,7 @@ from math import prod
 
 import numpy as np
 
+import verix_encodings as ve
 from milp_verix.models.onnx.symbol import (
     Shape,
     Symbol,
@@ -26,21 +25,9 @@ from milp_verix.models.onnx.symbol import (
     scale,
     value_symbol,
 )
-from verix_encodings import (
-    Affine,
-    Curve,
-    Network,
-    Node,
-    Norm,
-    Product,
-    Relu,
-    Smooth,
-    Softmax,
-    Step,
-)
+from verix_encodings import Affine, Network, Node, Relu, Step
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.curves import LOG, SQRT, SQUARE, SmoothFunction
-from verix_encodings.maxima import pairwise_maxima
 
 MASKED = -(2.0**1000)
 """A score of −∞: half of it is still beyond all numbers of models that do not overflow."""
@@ -124,12 +111,12 @@ class Builder:
             return rearrange(x, lambda _: columns[..., 0])
         starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))[:-1]])
         source, number = self.value(x), len(self._nodes) + 1
-        self._nodes += pairwise_maxima(number, source, x.size, flat[there], starts)
+        self._nodes += ve.pairwise_maxima(number, source, x.size, flat[there], starts)
         return value_symbol(len(self._nodes), shape)
 
     def smooth(self, x: Symbol, function: SmoothFunction) -> Symbol:
         """Append ``function(x)``, elementwise, and return it, in the shape of ``x``."""
-        kind = Smooth if function.sizes is None else Curve
+        kind = ve.Smooth if function.sizes is None else ve.Curve
         result = self.elementwise(x, lambda source: kind(source, function))
         self._arguments[len(self._nodes)] = self._arguments[result.token] = function, x
         return result
@@ -146,10 +133,7 @@ class Builder:
         return x
 
     def argument(self, value: object) -> tuple[SmoothFunction, Symbol] | None:
-        """Return a smooth function and its argument, given its value's number, or its token.
-
-        None if it is another node's.
-        """
+        """Return a function and its argument, by its value's number or token; None for others."""
         return self._arguments.get(value)
 
     def step(self, x: Symbol, form: str) -> Symbol:
@@ -172,7 +156,7 @@ class Builder:
         shape = first.shape[:-1]
         p, q = (indices.reshape(prod(shape), -1) for indices in (first, second))
         known = np.zeros(0) if limit is None else np.broadcast_to(limit, shape).reshape(-1)
-        node = Product(self.value(x), self.value(y), p, q, known)
+        node = ve.Product(self.value(x), self.value(y), p, q, known)
         return value_symbol(self.append(node), shape)
 
     def softmax(self, x: Symbol, axes: tuple[int, ...]) -> Symbol:
@@ -185,15 +169,11 @@ class Builder:
             return self._masked_softmax(
                 x, groups, hidden, lambda index: index.reshape(moved.shape).transpose(back)
             )
-        result = value_symbol(self.append(Softmax(self.value(x), groups)), moved.shape)
+        result = value_symbol(self.append(ve.Softmax(self.value(x), groups)), moved.shape)
         return rearrange(result, lambda index: index.transpose(back))
 
     def _masked_softmax(
-        self,
-        x: Symbol,
-        groups: IntArray,
-        hidden: BoolArray,
-        shaped: Callable[[IntArray], IntArray],
+        self, x: Symbol, groups: IntArray, hidden: BoolArray, shaped: Callable[[IntArray], IntArray]
     ) -> Symbol:
         """Return the softmax of groups in which ``hidden`` scores are −∞: it is zero there.
 
@@ -210,17 +190,14 @@ class Builder:
         parts, size = [as_symbol(np.array([0.0, 1.0]))], 2
         for width in np.unique(widths[widths > 1]).tolist():
             own = seen & (widths == width)[:, None]
-            node = Softmax(self.value(left), place[own].reshape(-1, width))
+            node = ve.Softmax(self.value(left), place[own].reshape(-1, width))
             chosen[own] = size + np.arange(node.entries.size)
             parts.append(value_symbol(self.append(node), (node.entries.size,)))
             size += node.entries.size
         return join(parts, lambda indices: shaped(np.concatenate(indices)[chosen]))
 
     def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
-        """Append a node that works entry by entry on ``x``; return it, in the shape of ``x``.
-
-        ``kind`` makes the node from the number of the value that it reads.
-        """
+        """Append the node that ``kind`` makes of the number of ``x``, in the shape of ``x``."""
         return value_symbol(self.append(kind(self.value(x))), x.shape)
 
     def root(self, x: Symbol) -> Symbol:
@@ -229,7 +206,7 @@ class Builder:
         if norm is None:
             return self.smooth(x, SQRT)
         argument, entries, weight = norm
-        node = Norm(self.value(argument), entries, weight, x.bias)
+        node = ve.Norm(self.value(argument), entries, weight, x.bias)
         result = value_symbol(self.append(node), x.shape)
         self._norms[len(self._nodes)] = argument, entries, weight
         return result

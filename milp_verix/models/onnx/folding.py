@@ -145,11 +145,7 @@ def _widens(dtype: np.dtype[Any], to: np.dtype[Any] | None) -> bool:
 
 
 def _check_steps(
-    node: NodeContext,
-    proto: onnx.NodeProto,
-    x: Known,
-    result: Known,
-    outlines: Sequence[_Outline],
+    node: NodeContext, proto: onnx.NodeProto, x: Known, result: Known, outlines: Sequence[_Outline]
 ) -> None:
     """Raise if ``result``, of a step function, jumps close to ``x`` or is out of range."""
     if result.dtype.kind in "iu" and not np.array_equal(np.trunc(x.array), result.array):

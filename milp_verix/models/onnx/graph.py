@@ -1,14 +1,9 @@
 """A graph: its input and output, and the nodes that a tensor needs, each after those it reads.
 
-ONNX asks for nodes in such an order; onnxruntime takes them in any.
-
-The input and the output of a model: names, shape and type.
-
-The tensor of class scores in a model whose outputs are labels or maps of them.
-
-scikit-learn's exporter, for one, ends a classifier in a label (ArgMax, ArrayFeatureExtractor, Cast)
-and a map from labels to probabilities (ZipMap). Both are made from a tensor inside the model: the
-file is cut there, and the part before it is run as it is.
+ONNX asks for nodes in such an order; onnxruntime takes them in any. scikit-learn's exporter, for
+one, ends a classifier in a label (ArgMax, ArrayFeatureExtractor, Cast) and a map from labels to
+probabilities (ZipMap). Both are made from a tensor of scores inside the model: the file is cut
+there, and the part before it is run as it is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -156,10 +151,7 @@ def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
 
 
 def nodes_for(graph: onnx.GraphProto, tensors: Iterable[str]) -> list[onnx.NodeProto]:
-    """Return the nodes that ``tensors`` depend on, in the graph's own order if that is valid.
-
-    Raises ``ModelError`` for a cycle, and as :func:`producers_of` does.
-    """
+    """Return nodes for ``tensors``, in the graph's order if valid; ``ModelError`` for a cycle."""
     producers = producers_of(graph)
     read: dict[int, set[int]] = {}
     reached = [producers[name] for name in tensors if name in producers]

@@ -2,61 +2,50 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import onnx
-import onnxruntime
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
 from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
-from milp_verix.inputs.pipeline import coordinates_of
-from milp_verix.models.loaded_model import IN_MEMORY, LoadedModel, Origin, as_numbers
+from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
 from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
-from milp_verix.models.onnx.sources.behind_transformer import (
+from milp_verix.models.onnx.model_file import (
     JoinedInputs,
-    behind_transformer,
-    join_inputs,
-)
-from milp_verix.models.onnx.sources.conversion import as_onnx
-from milp_verix.models.onnx.sources.model_file import (
     ModelSource,
     embed,
     facts_of,
+    join_inputs,
     path_of,
     read_model,
-    serialised,
+    session_of,
 )
-from milp_verix.models.onnx.sources.table_model import table_model
 from milp_verix.models.onnx.trace import Anchor, require_room, trace
-from milp_verix.models.trees.registry import ends_in_trees
+from milp_verix.models.trees.readers import ends_in_trees
+
+if TYPE_CHECKING:
+    from milp_verix.inputs.fitted import Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class OnnxNetwork(LoadedModel):
-    """A network that can be reasoned about (``ir``) and run (:meth:`evaluate`).
+    """A network in ONNX, with the fields of :class:`LoadedModel` and its own.
 
-    ``ir`` computes the scores in real arithmetic, without the final Softmax or Sigmoid that the
-    file may have (``softmax_stripped``, ``sigmoid_stripped``). ``path`` is the file's, None for a
-    model in memory; ``sha256`` is that of the file, or of the serialised model; weights stored
-    beside a file are not covered. ``content_sha256`` covers these, too, and how the file was read.
-    ``input_shape`` has 1 for the batch;
-    ``dtype`` is the type of the input. ``scores_name`` is the tensor that is evaluated: the output
-    ``output_name``, unless that holds labels or a map of them; then it is the tensor of scores that
-    they are made from, and the file is run that far. ``anchors`` are the values of ``ir`` that are
-    tensors of the file, which :meth:`tensors` evaluates; ``model`` and ``signature`` were traced.
-    ``facts`` are what the library of a model in memory tells of it; ``columns`` are the names of
-    the coordinates, None where the model does not tell. ``joined`` are the inputs of a model with
-    several: its input is a vector of them, one after the other.
+    Weights stored beside a file are not covered by ``sha256``, but by ``content_sha256``.
+    ``scores_name`` is the tensor that is evaluated: the output ``output_name``, unless that holds
+    labels or a map of them; then it is the tensor of scores that they are made from, and the file
+    is run that far. ``anchors`` are the values of ``ir`` that are tensors of the file, which
+    :meth:`tensors` evaluates; ``model`` and ``signature`` were traced. ``joined`` are the inputs of
+    a model with several: its input is a vector of them, one after the other.
     """
 
     input_name: str
@@ -98,10 +87,7 @@ class OnnxNetwork(LoadedModel):
         return LoadedModel.scores_at(self, x)  # slots: the class of super() is not this one
 
     def tensors(self, x: ArrayLike) -> list[NDArray[Any]]:
-        """Run the file in onnxruntime at ``x``; return the tensors that ``anchors`` name, flat.
-
-        Raises as :meth:`evaluate` does.
-        """
+        """Run the file at ``x``; return the tensors of ``anchors``, flat; raises as that."""
         return self._run(self.anchor_session, [anchor.tensor for anchor in self.anchors], x)
 
     def _run(self, session: Any, names: list[str], x: ArrayLike) -> list[NDArray[Any]]:
@@ -196,10 +182,7 @@ def loaded(network: NetworkLike, described: Inputs | None = None, **reading: Any
 
 
 def missing_numbers(described: Inputs, network: LoadedModel) -> tuple[Any, ...]:
-    """Return the numbers that may be missing before a network; none before trees.
-
-    Raises ``InputError`` for a fixed one.
-    """
+    """Return numbers that may be missing before a network; ``InputError`` for a fixed one."""
     if not described.missing or not isinstance(network, OnnxNetwork):
         return ()
     name = next((f.name for f in described.features if f.missing and f.kind == "fixed"), None)
@@ -276,6 +259,7 @@ def load_network(
     return replace(network, origin=origin)
 
 
+_ONNX = (str, PathLike, bytes, onnx.ModelProto)
 _UNCHANGING = (str, PathLike, bytes, NoneType)
 """Sources of a model that stay as they are, once they are read."""
 
@@ -287,18 +271,26 @@ def _read(
     output: str | None,
     transformer: Any,
     *,
-    missing: Missing = (),
+    missing: "Missing" = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.models.trees import behind_table
-        from milp_verix.models.trees.guard import tree_network
+        from milp_verix.models.trees.tree_network import tree_network
 
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
-    if transformer is None:
-        source = table_model(source, None, missing) if missing else as_onnx(source, example)
-    else:
+    if transformer is not None:
+        from milp_verix.models.onnx.behind_transformer import behind_transformer
+
         source = behind_transformer(source, transformer, example, output, missing)
+    elif missing:
+        from milp_verix.models.onnx.table_model import table_model
+
+        source = table_model(source, None, missing)
+    elif not isinstance(source, _ONNX):
+        from milp_verix.models.onnx.exporters import as_onnx
+
+        source = as_onnx(source, example)
     path = path_of(source)
     model, sha256 = read_model(source)
     embed(model, None if path is None else path.parent)
@@ -306,23 +298,19 @@ def _read(
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
     if has_trees(model.graph):
         from milp_verix.models.onnx.tree_models import read_onnx_trees
-        from milp_verix.models.trees.guard import tree_network
+        from milp_verix.models.trees.tree_network import tree_network
 
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     require_room(model, signature)
     traced = trace(model, signature)
-    columns, words, unread = (joined.columns, {}, ()) if joined else coordinates_of(fitted, missing)
+    columns, words, unread = _coordinates(fitted, missing, joined)
     return OnnxNetwork(
         path=path,
         sha256=sha256,
         content_sha256=_content_hash(sha256, model, signature),
         ir=traced.network,
-        input_name=signature.input_name,
-        output_name=signature.output_name,
-        scores_name=signature.scores_name,
-        input_shape=signature.input_shape,
-        dtype=signature.dtype,
+        **asdict(signature),
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
         session=_session(path, model, signature, joined),
@@ -336,6 +324,17 @@ def _read(
         joined=joined,
         words=words,
     )
+
+
+def _coordinates(
+    fitted: Any, missing: "Missing", joined: JoinedInputs | None
+) -> tuple[tuple[str, ...] | None, Mapping[int, tuple[str, ...]], tuple[str, ...]]:
+    """Return the names of the coordinates, the words of some, and the columns that are not read."""
+    if joined or isinstance(fitted, _ONNX):
+        return joined.columns if joined else None, {}, ()
+    from milp_verix.inputs.pipeline import coordinates_of
+
+    return coordinates_of(fitted, missing)
 
 
 def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> str:
@@ -358,21 +357,3 @@ def _anchor_session(
     path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
 ) -> Any:
     return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
-
-
-def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
-    """Return a session of onnxruntime for ``model``, or for the file at ``path`` if that is None.
-
-    Errors name ``path`` in either case. Raises ``ModelError`` where onnxruntime cannot load it.
-    """
-    options = onnxruntime.SessionOptions()
-    # One thread: single inputs are too small to share, and results must not depend on scheduling.
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
-    source = path if model is None else serialised(model)
-    try:
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's exceptions share no base class but this
-        raise ModelError(
-            f"onnxruntime cannot load {path or IN_MEMORY}: {first_line(error)}"
-        ) from error

@@ -1,10 +1,12 @@
 """The table of operators that the reader knows, and the rules that hold for all of them.
 
-The node of the graph that an operator computes: its names and attributes.
+Others are refused: some on purpose, with a reason and often a way out, the rest with the list of
+supported ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from inspect import Parameter, signature
 from math import inf
 from typing import TypeAlias, TypeVar
@@ -13,10 +15,32 @@ import numpy as np
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.models.onnx.builder import GIVEN, READERS, Builder, masked, with_masks
-from milp_verix.models.onnx.operators.refusals import refusals
 from milp_verix.models.onnx.symbol import Symbol, Tensor
 
-_Item = TypeVar("_Item", int, float)
+_JUMPS = "it jumps from one element to another, and the encoding of that is not exact"
+_LOOPS = (
+    "only feed-forward networks and recurrent layers are supported; export with a fixed number of "
+    "steps, unrolled"
+)
+_POOL = "it sums powers over windows; export it as Pow, AveragePool and Pow"
+_FUSED = "it is an operator of onnxruntime alone; export with standard ONNX operators"
+_LABELS = "it returns labels; name the output that holds the scores as output="
+_SORTS = (
+    "it picks values by their order; if it ends the model, name the output that holds the scores "
+    "as output=; MaxPool and ReduceMax are read"
+)
+
+refusals: dict[str, str] = {
+    "Hardmax": _JUMPS,
+    "LpPool": _POOL,
+    **dict.fromkeys(("ArgMax", "ArgMin"), _LABELS),
+    "TopK": _SORTS,
+    **dict.fromkeys(("If", "Loop", "Scan"), _LOOPS),
+    **dict.fromkeys(("com.microsoft.Attention", "com.microsoft.MultiHeadAttention"), _FUSED),
+}
+
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,40 +66,22 @@ class NodeContext:
 
     def integer(self, name: str, default: int) -> int:
         """Return an integer attribute. Raises ``ModelError`` where it has another type."""
-        value = self.attributes.get(name, default)
-        if not isinstance(value, int):
-            raise self._mistyped(name, "an integer")
-        return value
+        return self._attribute(name, default, int, "an integer")
 
     def number(self, name: str, default: float) -> float:
-        """Return a float attribute. Raises ``ModelError`` where it has another type.
-
-        ONNX stores it as float32, and its default, too.
-        """
-        value = self.attributes.get(name, float(np.float32(default)))
-        if not isinstance(value, float):
-            raise self._mistyped(name, "a number")
-        return value
+        """Return an attribute of float32, as its default; ``ModelError`` if it has another type."""
+        return self._attribute(name, float(np.float32(default)), float, "a number")
 
     def text(self, name: str, default: str) -> str:
         """Return a string attribute. Raises ``ModelError`` where it has another type."""
-        value = self.attributes.get(name, default)
-        if not isinstance(value, str):
-            raise self._mistyped(name, "a string")
-        return value
+        return self._attribute(name, default, str, "a string")
 
     def integers(self, name: str) -> list[int] | None:
-        """Return an attribute that is a list of integers, ``None`` where the node has none.
-
-        Raises ``ModelError`` where it has another type.
-        """
+        """Return a list of integers, None if absent; ``ModelError`` where it has another type."""
         return self._list(name, int, "a list of integers")
 
     def numbers(self, name: str) -> list[float] | None:
-        """Return an attribute that is a list of floats, ``None`` where the node has none.
-
-        Raises ``ModelError`` where it has another type.
-        """
+        """Return an attribute that is a list of floats as :meth:`integers` does."""
         return self._list(name, float, "a list of numbers")
 
     def constant_integers(self, name: str, tensor: object) -> list[int] | None:
@@ -100,16 +106,17 @@ class NodeContext:
         """Return the error to raise where this node breaks the ONNX specification."""
         return ModelError(f"{self} is malformed: {reason}")
 
-    def _mistyped(self, name: str, expected: str) -> ModelError:
-        return self.malformed(f"attribute {name!r} is not {expected}")
+    def _attribute(self, name: str, default: _Item, kind: type[_Item], expected: str) -> _Item:
+        value = self.attributes.get(name, default)
+        if not isinstance(value, kind):
+            raise self.malformed(f"attribute {name!r} is not {expected}")
+        return value
 
     def _list(self, name: str, kind: type[_Item], expected: str) -> list[_Item] | None:
-        value = self.attributes.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-            raise self._mistyped(name, expected)
-        return value
+        value = self._attribute(name, [], list, expected)
+        if not all(isinstance(item, kind) for item in value):
+            raise self.malformed(f"attribute {name!r} is not {expected}")
+        return value if name in self.attributes else None
 
 
 OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -135,6 +142,21 @@ class Operator:
 
 
 operators: dict[str, Operator] = {}
+"""The operators that are loaded: :func:`every_operator` loads those of the modules ``RARER``."""
+
+RARER = ("attention", "smooth_functions")
+
+
+def every_operator() -> dict[str, Operator]:
+    """Return all operators by their names."""
+    for module in RARER:
+        import_module(f"milp_verix.models.onnx.operators.{module}")
+    return operators
+
+
+def operator_named(name: str) -> Operator | None:
+    """Return the operator called ``name``, None if it is not known."""
+    return operators.get(name) or every_operator().get(name)
 
 
 def operator(
@@ -172,7 +194,7 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
     Raises ``UnsupportedOperatorError`` where the operator, one of its attributes or its place
     after a Softmax is not supported, ``ModelError`` where the node is malformed.
     """
-    entry = operators.get(node.operator)
+    entry = operator_named(node.operator)
     if entry is None:
         if node.operator in refusals:
             raise node.unsupported(refusals[node.operator])

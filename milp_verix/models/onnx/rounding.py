@@ -1,12 +1,9 @@
-"""Arithmetic on floating-point constants, with a bound on its rounding.
+"""Constants, stored or computed from these alone, and arithmetic on them with bounded rounding.
 
-A network means its stored weights in real arithmetic. Sums of products are computed in
-exact integers and rounded once, because a float64 sum has no bound that survives cancellation.
-
-Constants: weights that the model stores, and tensors computed from these alone.
-
-Floating-point constants are held in float64, which holds stored float16, float32 and float64
-weights exactly; integers keep their type, because integer arithmetic depends on it.
+A network means its stored weights in real arithmetic. Sums of products are computed in exact
+integers and rounded once, because a float64 sum has no bound that survives cancellation. Constants
+of floating-point types are held in float64, which holds stored ones of at most 64 bits exactly;
+integers keep their type, because integer arithmetic depends on it.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,10 +54,7 @@ def known(array: Constant, label: str, error: float = 0.0) -> Known:
 
 
 def stored(tensor: onnx.TensorProto) -> Known:
-    """Return the weights that ``tensor`` stores.
-
-    Raises ``ModelError`` where they are missing, damaged or not numbers.
-    """
+    """Return the weights in ``tensor``; ``ModelError`` if missing, damaged or not numbers."""
     label = f"initializer {tensor.name!r}"
     try:
         array = onnx.numpy_helper.to_array(tensor)
@@ -249,12 +243,7 @@ _ELEMENTWISE: dict[str, np.ufunc] = {
     "Mul": np.multiply,
     "Sub": np.subtract,
 }
-_FUNCTIONS: dict[str, np.ufunc] = {
-    "Exp": np.exp,
-    "Log": np.log,
-    "Pow": np.power,
-    "Tanh": np.tanh,
-}
+_FUNCTIONS: dict[str, np.ufunc] = {"Exp": np.exp, "Log": np.log, "Pow": np.power, "Tanh": np.tanh}
 _ROOTS: dict[str, np.ufunc] = {"Reciprocal": np.reciprocal, "Sqrt": np.sqrt}
 _SUMS: dict[str, Callable[..., _Exact]] = {
     "Gemm": _gemm,

@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
-from milp_verix.models.trees.branching import Branching, Sides
+from milp_verix.models.trees.branching import Branching, Sides, of_members
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "MEMBER")
@@ -50,7 +50,7 @@ def ensemble_of(node: onnx.NodeProto, precision: np.dtype[Any], scores: int) -> 
     try:
         listed = _version_5(values) if node.op_type == "TreeEnsemble" else _version_3(values)
         nodes, leaves, aggregate, post = listed
-        base = _base(values)
+        base = _array(values, "base_values").astype(np.float64)
         if aggregate not in ("SUM", "AVERAGE"):
             raise UnsupportedOperatorError(
                 f"{label} takes the {aggregate} of its trees, which is no sum: export the model "
@@ -59,7 +59,7 @@ def ensemble_of(node: onnx.NodeProto, precision: np.dtype[Any], scores: int) -> 
         trees, given = _built(nodes, leaves, precision, scores)
         return StoredEnsemble(
             trees,
-            base,
+            base if base.size else np.zeros(1),
             aggregate == "AVERAGE",
             post,
             given,
@@ -89,11 +89,6 @@ def _array(values: Mapping[str, Any], name: str) -> Any:
     if isinstance(tensor, onnx.TensorProto):
         return onnx.numpy_helper.to_array(tensor)
     return np.asarray(tensor)
-
-
-def _base(values: Mapping[str, Any]) -> FloatArray:
-    found = _array(values, "base_values").astype(np.float64)
-    return found if found.size else np.zeros(1)
 
 
 _Leaves = tuple[IntArray, IntArray, FloatArray]
@@ -171,10 +166,7 @@ def _version_5(values: Mapping[str, Any]) -> tuple[_Nodes, _Leaves, str, str]:
 
 
 def _built(
-    nodes: _Nodes,
-    leaves: _Leaves,
-    precision: np.dtype[Any],
-    scores: int,
+    nodes: _Nodes, leaves: _Leaves, precision: np.dtype[Any], scores: int
 ) -> tuple[tuple[Branching, ...], BoolArray]:
     """Return the trees, and for each tree the scores that all its leaves have a value for."""
     at, score, weight = leaves
@@ -203,10 +195,7 @@ def _built(
 
 
 def _below(root: int, yes: IntArray, no: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the nodes below ``root``, it first, and the places of their children, -1 for leaves.
-
-    A node that several branches lead to is there for each. ``ValueError`` for a circle.
-    """
+    """Return the nodes below ``root``, a copy for each branch, and places of children or -1."""
     found, level, start = list[IntArray](), np.array([root]), 0
     for _ in range(len(yes)):
         inner = level[yes[level] >= 0]
@@ -239,10 +228,6 @@ def _decisions(
         equal = mode[k] == "BRANCH_EQ"
         sides[k] = Sides(np.array([before[k], exact[k]]), np.array([not equal, equal, not equal]))
     for k, members in nodes.members.items():
-        chosen = members.astype(precision)
-        ends = np.stack([np.nextafter(chosen, precision.type(-np.inf)), chosen], axis=1)
-        inside = np.tile([False, True], chosen.size)
-        flat = ends.reshape(-1).astype(np.float64)
-        kept = np.concatenate([[True], np.diff(flat) > 0])
-        sides[k] = Sides(flat[kept], np.concatenate([inside[kept], [False]]))
+        every = np.ones(members.size, dtype=bool)
+        sides[k] = of_members(members.astype(precision), every, otherwise=False)
     return threshold, np.isin(mode, ("BRANCH_GTE", "BRANCH_GT")), sides

@@ -146,6 +146,11 @@ def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
     )
 
 
+def moved(x: Tensor, operation: Callable[[Any], Any]) -> Tensor:
+    """Return ``x``, a constant or not, with its elements moved as :func:`rearrange` does."""
+    return rearrange(x, operation) if isinstance(x, Symbol) else operation(x)
+
+
 def broadcast(x: Symbol, shape: Shape) -> Symbol:
     """Return ``x`` broadcast to ``shape`` by numpy's rules."""
     check_elements(shape)
@@ -215,11 +220,12 @@ def _elementwise(
 
 def as_line(x: Symbol) -> tuple[int, float, float] | None:
     """Return ``v``, ``a``, ``b`` if the elements of ``x`` are ``a v_i + b``, in order; or None."""
-    if len(x.terms) != 1 or not x.size:
+    if len(x.terms) != 1:
         return None
     ((value, matrix),) = x.terms.items()
     rows, columns = matrix.shape
-    slope, shift = (float(part[0]) if part.size else 0.0 for part in (matrix.data, x.bias))
+    slope = float(matrix.data[0]) if matrix.nnz else 1.0
+    shift = float(x.bias[0]) if x.size else 0.0
     is_line = (
         rows == columns == matrix.nnz
         and np.array_equal(matrix.indices, np.arange(rows))
@@ -329,17 +335,8 @@ def centred(x: Symbol, axes: Sequence[int]) -> Symbol:
 
 def exact_value(x: Symbol) -> int | None:
     """Return the index of the network's value that equals ``x`` element by element, or None."""
-    if len(x.terms) != 1 or x.bias.any():
-        return None
-    ((value, matrix),) = x.terms.items()
-    rows, columns = matrix.shape
-    identical = (
-        rows == columns == matrix.nnz
-        and np.array_equal(matrix.indptr, np.arange(rows + 1))
-        and np.array_equal(matrix.indices, np.arange(rows))
-        and bool((matrix.data == 1.0).all())
-    )
-    return value if identical else None
+    line = as_line(x)
+    return line[0] if line is not None and line[1:] == (1.0, 0.0) else None
 
 
 def check_elements(shape: Shape) -> int:

@@ -17,19 +17,13 @@ from milp_verix.models.onnx.folding import fold
 from milp_verix.models.onnx.graph import Signature, nodes_for, producers_of
 from milp_verix.models.onnx.operators import (  # noqa: F401 (they register their operators)
     activations,
-    affine,
-    attention,
-    curves,
-    normalisation,
+    linear,
     norms,
-    recurrent,
+    pooling,
     selection,
-    steps,
     tails,
-    windows,
 )
-from milp_verix.models.onnx.operators.refusals import refusals
-from milp_verix.models.onnx.registry import NodeContext, apply, operators
+from milp_verix.models.onnx.registry import NodeContext, apply, operator_named, refusals
 from milp_verix.models.onnx.rounding import Known, stored
 from milp_verix.models.onnx.symbol import Symbol, Tensor, exact_value
 from verix_encodings.network import Network
@@ -91,10 +85,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The network read from a graph, and the operator that was left out at its end, if any.
-
-    ``anchors`` are in the order of their values.
-    """
+    """The network, the operator left out at its end, if any, and ``anchors`` in order of values."""
 
     network: Network
     stripped: str | None
@@ -126,7 +117,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
     for place, proto in enumerate(protos):
         node = context_of(proto, opset, builder)
         # of operators that are refused on purpose, the reason says more than the domain
-        named = node.operator in operators or node.operator in refusals
+        named = node.operator in refusals or operator_named(node.operator) is not None
         standard = proto.domain in ("", "ai.onnx") or named
         if not standard or (proto.domain, proto.op_type) in functions:
             raise node.unsupported(
@@ -238,10 +229,7 @@ def _opset(model: onnx.ModelProto) -> int:
 
 
 def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeContext:
-    """Return the context of the node ``proto`` for its operator.
-
-    Raises ``ModelError`` where an attribute has no value.
-    """
+    """Return the context of ``proto``; ``ModelError`` where an attribute has no value."""
     attributes = {}
     for attribute in proto.attribute:
         try:

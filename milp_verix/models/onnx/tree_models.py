@@ -23,12 +23,12 @@ from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import Column, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut
-from milp_verix.models.onnx.sources.model_file import serialised
+from milp_verix.models.onnx.model_file import opened, serialised
 from milp_verix.models.onnx.stored_trees import StoredEnsemble, ensemble_of
 from milp_verix.models.onnx.trace import trace
 from milp_verix.models.trees.behind_table import Conditions
 from milp_verix.models.trees.branching import as_thresholds, largest_values, single_precision
-from milp_verix.models.trees.registry import Link, ReadTrees
+from milp_verix.models.trees.readers import Link, ReadTrees
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
@@ -40,10 +40,7 @@ _LINKED = 1e-6
 def read_onnx_trees(
     model: onnx.ModelProto, signature: Signature, path: Path | None, sha256: str
 ) -> ReadTrees:
-    """Read a model whose scores are those of one node of trees.
-
-    Raises ``UnsupportedOperatorError`` that names what is not read.
-    """
+    """Read a model whose scores are those of trees; ``UnsupportedOperatorError`` for others."""
     node = _only(model.graph, signature)
     classes = _classes(node)
     count = len(classes) or next((a.i for a in node.attribute if a.name == "n_targets"), 1)
@@ -196,12 +193,7 @@ class _Session:
     def run(self, names: Sequence[str], rows: FloatArray) -> list[NDArray[Any]]:
         """Return the tensors ``names``, with a row for each of ``rows``."""
         if self._open is None:
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = options.inter_op_num_threads = 1
-            options.log_severity_level = 4
-            self._open = onnxruntime.InferenceSession(
-                self._content, options, providers=["CPUExecutionProvider"]
-            )
+            self._open = opened(self._content)
         with np.errstate(over="ignore"):
             given = rows.astype(self._signature.dtype)
         shape = self._signature.input_shape
@@ -220,10 +212,7 @@ class _Session:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxTreesRunner:
-    """A file of trees, run by onnxruntime: its scores, and its labels if it has any.
-
-    ``unlinked`` is the file without the function from scores to probabilities.
-    """
+    """A file of trees in onnxruntime, its labels if any, and the file ``unlinked``, with scores."""
 
     session: _Session
     unlinked: _Session

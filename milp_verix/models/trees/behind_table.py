@@ -3,8 +3,6 @@
 Each condition of the trees on a number ``z`` that the steps compute becomes one on the column that
 ``z`` depends on: a threshold of a number, a set of words, or a coordinate of a one-hot block; see
 :mod:`milp_verix.models.trees.table_columns`. Predictions are those of the pipeline.
-
-Conditions of trees on numbers that were computed from an input, as conditions on the input.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +24,7 @@ from milp_verix.models.trees.branching import (
     beyond,
     plain_sides,
 )
-from milp_verix.models.trees.registry import ReadTrees, Runner, reader_of
+from milp_verix.models.trees.readers import ReadTrees, Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.tree import Tree
@@ -128,8 +126,8 @@ class Conditions:
         if not ends.size:
             return Sides(ends, left)
         crossings = [self._crossings[output, float(end)] for end in ends]
-        found = np.array([crossing.end for crossing in crossings])
-        return _merged(found, left) if crossings[0].rising else _merged(found[::-1], left[::-1])
+        found, rising = np.array([end for end, _ in crossings]), crossings[0][1]
+        return _merged(found, left) if rising else _merged(found[::-1], left[::-1])
 
 
 def _ends_of(tree: Branching) -> set[tuple[int, float]]:
@@ -174,10 +172,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PipelineRunner:
-    """Trees run behind the steps of a pipeline, or behind a transformer.
-
-    ``pipeline`` is None for a transformer and a model that are no pipeline.
-    """
+    """Trees run behind steps; ``pipeline`` is None for a transformer and a model apart."""
 
     columns: Tables
     steps: Any
@@ -277,10 +272,7 @@ def read(
 def pulled_back(
     inner: ReadTrees, columns: TableColumns, missing: Mapping[int, float] | None = None
 ) -> tuple[Tree, ...]:
-    """Return the trees with conditions on columns of the table.
-
-    ``missing`` has the last number of coordinates that may be missing.
-    """
+    """Return trees of columns of the table; ``missing`` has last numbers, by coordinate."""
     stored = inner.stored
     if inner.sparse_zeros_missing and columns.sparse:
         stored = tuple(_with_missing_zeros(tree) for tree in stored)

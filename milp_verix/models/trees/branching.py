@@ -10,22 +10,19 @@ a one-hot block asks for one word after the other. The branches that go to one s
 own copy of what follows; on the way the interval of each coordinate is known, so that copies keep
 no decision that is taken already.
 
-Thresholds of libraries in the normal form ``x <= θ'`` of float64.
-
-Let ``f`` be the greatest float32 that goes to the left (the greatest one ``≤ θ``, or ``< θ``). A
-float64 ``x`` is rounded to the nearest float32, and a midpoint to the neighbour whose last bit is
-zero. So ``θ'`` is the midpoint of ``f`` and the float32 behind it if the last bit of ``f`` is zero,
-else the float64 before that midpoint. Midpoints are exact in float64.
-
-Bounds on the rounding of sums over trees.
+Thresholds are in the normal form ``x <= θ'`` of float64. Let ``f`` be the greatest float32 that
+goes to the left (the greatest one ``≤ θ``, or ``< θ``). A float64 ``x`` is rounded to the nearest
+float32, and a midpoint to the neighbour whose last bit is zero. So ``θ'`` is the midpoint of ``f``
+and the float32 behind it if the last bit of ``f`` is zero, else the float64 before that midpoint.
+Midpoints are exact in float64.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import UnsupportedOperatorError
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
@@ -207,6 +204,15 @@ def plain_sides(threshold: float) -> Sides:
     return Sides(np.array([threshold]), np.array([True, False]))
 
 
+def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> Sides:
+    """Return the sides of ascending ``members`` of their type, each its own, and of all others."""
+    before = np.nextafter(members, members.dtype.type(-np.inf))
+    ends = np.stack([before, members], axis=1).reshape(-1).astype(np.float64)
+    inside = np.stack([np.full(left.size, otherwise), left], axis=1).reshape(-1)
+    kept = np.concatenate([[True], np.diff(ends) > 0])
+    return Sides(ends[kept], np.concatenate([inside[kept], [otherwise]]))
+
+
 def beyond(sides: Sides, end: float, left: bool) -> Sides:
     """Return ``sides`` up to ``end``; larger numbers go left if ``left``."""
     below = sides.ends[sides.ends < end]
@@ -237,10 +243,7 @@ _UNIT = 2.0**-24
 
 
 def single_precision(operations: int) -> float:
-    """Return γ_n of float32: the relative error of ``n`` operations, for sums of magnitudes.
-
-    Source: Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1.
-    """
+    """Return γ_n of float32: Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1."""
     return operations * _UNIT / (1.0 - operations * _UNIT) * (1.0 + 1e-9)
 
 

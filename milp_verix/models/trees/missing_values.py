@@ -22,10 +22,9 @@ from milp_verix.base.errors import InputError, ModelError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.behind_table import PipelineRunner, pulled_back, table_points
 from milp_verix.models.trees.branching import as_thresholds, with_missing as going_beyond
-from milp_verix.models.trees.guard import require_equal, threshold_points
-from milp_verix.models.trees.registry import Runner, reader_of
+from milp_verix.models.trees.readers import Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
-from milp_verix.models.trees.tree_network import TreeNetwork
+from milp_verix.models.trees.tree_network import TreeNetwork, require_equal, threshold_points
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble

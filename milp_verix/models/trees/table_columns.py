@@ -9,16 +9,13 @@ one side has: it is found by bisection over the float64 numbers, which are order
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, UnsupportedOperatorError
-from milp_verix.inputs.fitted import Column, TableEncoding
+from milp_verix.inputs.fitted import TableEncoding
 from milp_verix.inputs.pipeline import table_of
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
@@ -35,14 +32,6 @@ _AT_ONCE = 256
 """Rows with a missing value that are run in one table, and rows in parts; not measured."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Crossing:
-    """The numbers of a column with ``z <= t``: ``x <= end`` if ``rising``, else ``x > end``."""
-
-    end: float
-    rising: bool
-
-
 class TableColumns:
     """The numbers that ``steps`` make of rows of the table that ``fitted`` was fitted on."""
 
@@ -50,8 +39,7 @@ class TableColumns:
         self._fitted, self._steps = fitted, steps
         self.encoding = encoding
         widths = [column.width for column in encoding.columns]
-        self.starts = [*accumulate(widths, initial=0)][:-1]
-        self.size = sum(widths)
+        self.starts, self.size = encoding.starts, sum(widths)
         owner = np.repeat(np.arange(len(widths)), widths)
         self._owners = [np.unique(owner[row != 0]) for row in encoding.matrix.T]
 
@@ -79,11 +67,11 @@ class TableColumns:
                 values[column.name] = rows[:, start]
             elif column.form == "block":
                 chosen = np.argmax(rows[:, start : start + column.width], axis=1)
-                values[column.name] = _listed(column)[chosen]
+                values[column.name] = column.listed[chosen]
             else:
                 last = len(column.values) - 1
                 codes = np.clip(np.ceil(rows[:, start] - 0.5), 0, last).astype(np.intp)
-                values[column.name] = _listed(column)[codes]
+                values[column.name] = column.listed[codes]
         return table_of(self._fitted, values, len(rows))
 
     def with_whole_words(self, rows: FloatArray) -> FloatArray:
@@ -113,10 +101,7 @@ class TableColumns:
         return found
 
     def of_missing(self, starts: Sequence[int]) -> dict[int, FloatArray]:
-        """Return ``z`` of a row with NaN at each of ``starts`` alone, NaN where that is missing.
-
-        Raises ``InputError`` if one is no coordinate of a number.
-        """
+        """Return ``z`` of a row with NaN at each of ``starts`` alone; ``InputError`` for a word."""
         column_at = dict(zip(self.starts, self.encoding.columns, strict=True))
         for column in (column_at[start] for start in starts):
             if column.form != "number":
@@ -149,8 +134,11 @@ class TableColumns:
                 rows[:, start] = turn
         return self.numbers(rows)
 
-    def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[Crossing]:
-        """Return where each ``z_output`` is at most its end, for columns of numbers."""
+    def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[tuple[float, bool]]:
+        """Return where each ``z_output`` is at most its end, for columns of numbers.
+
+        ``x <= θ`` if the pair of ``θ`` and a mark says that ``z`` rises, else ``x > θ``.
+        """
         places = np.array([self.column_of(output) or 0 for output in outputs], dtype=np.intp)
         order = np.argsort(places, kind="stable")
         counts = np.bincount(places, minlength=len(self.starts))
@@ -170,7 +158,7 @@ class TableColumns:
 
         guess = np.clip((ends - self.encoding.offsets[wanted]) / slopes, -_LARGEST, _LARGEST)
         found = _last_true(left, _ordinal_of(guess), min(max(_AT_ONCE // len(plain), 2), _PARTS))
-        return [Crossing(float(e), bool(up)) for e, up in zip(found, rising, strict=True)]
+        return [*zip(found.tolist(), rising.tolist(), strict=True)]
 
     def _plain(self, count: int) -> FloatArray:
         rows = np.zeros((count, self.size))
@@ -180,11 +168,6 @@ class TableColumns:
             elif column.form == "number" and column.name in self.encoding.typical:
                 rows[:, start] = self.encoding.typical[column.name][0]
         return rows
-
-
-def _listed(column: Column) -> NDArray[Any]:
-    numbers = all(isinstance(value, int | float) for value in column.values)
-    return np.array(column.values, dtype=None if numbers else object)
 
 
 _LARGEST = float(np.finfo(np.float64).max)

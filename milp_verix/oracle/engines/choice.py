@@ -1,17 +1,13 @@
 """The engines for a solver's name: one, or for ``"auto"`` a portfolio of the solvers installed."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from milp_verix.base.errors import InputError
-from milp_verix.oracle.engines.claim import Candidate, Engine, NotInstalledError
-from milp_verix.oracle.engines.input_split import InputSplit
-from milp_verix.oracle.engines.leaves import Leaves, trees_of
-from milp_verix.oracle.engines.phase_split import PhaseSplit
-from milp_verix.oracle.engines.portfolio import Portfolio
+from milp_verix.oracle.engines.claim import Engine, NotInstalledError
+from milp_verix.oracle.engines.portfolio import Candidate, Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search, resolve_formulation
@@ -23,11 +19,6 @@ from milp_verix.solvers import (
     solver_named,
     why_auto,
 )
-
-CHECKING: dict[str, Callable[[PosedProblem], Engine]] = {
-    engine.name: engine for engine in (InputSplit, PhaseSplit, Leaves)
-}
-"""The engines of the solvers that solve no programs, ``CHECKERS``."""
 
 _MOST_FREE = 32
 """Free coordinates beyond which ``auto`` does not branch on them."""
@@ -54,10 +45,10 @@ Of a 50×2 tanh network on MNIST 30 and 0 features stayed undecided, in place of
 _PROGRAM_SOLVERS = ("gurobi", "scip", "highs")
 """Solvers of mixed-integer programs, the fastest first: one of them takes part in ``auto``."""
 
-_NO_TREES = ("phase", InputSplit.name, PhaseSplit.name)
+_NO_TREES = ("phase", "split", "beta")
 """Solvers that branch on neurons or inputs of networks, and take no trees."""
 
-_OTHERS = tuple(solver_named(name) for name in ("phase", "split", "beta", *_PROGRAM_SOLVERS))
+_OTHERS = ("phase", "split", "beta", *_PROGRAM_SOLVERS)
 
 
 def portfolio_for(problem: PosedProblem, search: Search) -> Portfolio:
@@ -70,7 +61,7 @@ def portfolio_for(problem: PosedProblem, search: Search) -> Portfolio:
     """
     solver = search.solver
     chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
-    if problem.ball.mixed is not None and chosen == PhaseSplit.name:
+    if problem.ball.mixed is not None and chosen == "beta":
         raise InputError(
             f"the solver {chosen!r} branches on phases alone, and cannot decide whole numbers or "
             "rules: choose another, such as 'split' or 'highs', or 'auto'"
@@ -79,7 +70,7 @@ def portfolio_for(problem: PosedProblem, search: Search) -> Portfolio:
         raise InputError(unfit)
     if solver == "auto":
         auto = _Auto(problem, search)
-        if trees_of(problem.margins) is not None and search.exactness != "relaxation":
+        if problem.margins.stepped and search.exactness != "relaxation":
             return auto.of_trees()
         return first_of_auto(auto.needed, auto.led_by)
     if not isinstance(chosen, str):
@@ -97,8 +88,23 @@ def _opened(
     name = solver if isinstance(solver, str) else solver.name
     if name in CHECKERS:
         resolve_solver(solver, resolve_formulation(search.formulation).needs)
-        return CHECKING[name](problem)
+        return _checker(name, problem)
     return Programs(problem, search, solver, deepens=deepens)
+
+
+def _checker(name: str, problem: PosedProblem) -> Engine:
+    """Return the engine of a solver that solves no programs, one of ``CHECKERS``."""
+    if name == "split":
+        from milp_verix.oracle.engines.input_split import InputSplit
+
+        return InputSplit(problem)
+    if name == "beta":
+        from milp_verix.oracle.engines.phase_split import PhaseSplit
+
+        return PhaseSplit(problem)
+    from milp_verix.oracle.engines.leaves import Leaves
+
+    return Leaves(problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ class _Auto:
     def candidate(self, solver: Solver | str) -> Candidate:
         """Return a solver as a member of a portfolio, in which ``beta`` deepens the bounds."""
         name = solver if isinstance(solver, str) else solver.name
-        exact, few = self.problem.margins.exact, name == InputSplit.name
+        exact, few = self.problem.margins.exact, name == "split"
         mixed = self.problem.ball.mixed is not None
         dear = not (name in CHECKERS or mixed or self.search.exactness == "relaxation")
         return Candidate(
@@ -134,7 +140,7 @@ class _Auto:
         programs = map(solver_named, _PROGRAM_SOLVERS if mixed is not None and mixed.rules else ())
         needed = self.needed
         others = [self.candidate(other) for other in programs if needed <= other.capabilities]
-        return Portfolio(self.candidate(Leaves.name), others)
+        return Portfolio(self.candidate("leaves"), others)
 
     def led_by(self, first: Solver) -> Portfolio:
         """Return the portfolio for networks; ``first`` is the first that takes the programs."""
@@ -142,30 +148,30 @@ class _Auto:
         others = [
             # the solver itself: beyond its licence others take over, not its stand-in
             self.candidate(other)
-            for other in (() if self.search.exactness == "relaxation" else _OTHERS)
+            for other in map(solver_named, () if self.search.exactness == "relaxation" else _OTHERS)
             if other.name != first.name
             and needed <= other.capabilities
-            and not (mixed is not None and other.name == PhaseSplit.name)
+            and not (mixed is not None and other.name == "beta")
         ]
         members = [self.candidate(first.name), *others]
         # programs only enclose smooth functions: a normalised GELU network on Adult left 1 of 9
         # features undecided in place of 10 of 11
-        sooner = None if self.problem.margins.exact else InputSplit.name
+        sooner = None if self.problem.margins.exact else "split"
         if self.problem.ball.norm != "linf":
             # of 20 MNIST images, `mnist-10x2`, L1 ε = 5, the slowest took 8.0 s, not 12.2 s
-            sooner = PhaseSplit.name
+            sooner = "beta"
         members.sort(key=lambda member: member.name != sooner)
         return Portfolio(members[0], members[1:], why_auto(first.name, needed))
 
 
 def misfit(solver: str | None, problem: PosedProblem) -> str | None:
     """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
-    trees = trees_of(problem.margins) is not None
+    trees = problem.margins.stepped
     if trees and solver in _NO_TREES:
         return (
             f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "
             "trees: choose another, such as 'leaves' or 'highs', or 'auto'"
         )
-    if not trees and solver == Leaves.name:
+    if not trees and solver == "leaves":
         return "the solver 'leaves' decides trees alone: choose another, or 'auto'"
     return None

@@ -34,7 +34,7 @@ class Claim:
     The coordinates ``free`` move in it; ``bounds`` on all values of ``margins`` hold there, and
     ``upper`` are the bounds on the margins proven so far. ``open_`` begins with the margin whose
     bound is the highest. ``needed`` and ``upper`` have the shape (m,). ``depth`` is that of the
-    ``bounds`` as :mod:`~verix_encodings.propagation.deepening` counts it, None where they must not
+    ``bounds`` as :mod:`~verix_encodings.deepening` counts it, None where they must not
     become deeper. ``search_limit`` are the seconds of work after which a search ends that no
     deeper bounds help. ``on_stage`` is called as a stage of the decision begins.
     """
@@ -107,28 +107,6 @@ class Engine(Protocol):
 
 class NotInstalledError(SolverUnavailableError):
     """Raised where an engine is opened whose solver is not installed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An engine that may be opened: ``open()`` raises ``SolverError`` where it does not open.
-
-    It is not asked about claims with more than ``most_free`` coordinates, nor more than
-    ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a candidate of
-    its ``group`` before it has not been given up. With ``patience`` its first slice is that much
-    later in the sequence, and so longer, and comes before all others.
-    """
-
-    name: str
-    open: Callable[[], Engine]
-    most_free: float = np.inf
-    most_open: float = np.inf
-    group: str | None = None
-    patience: int = 0
-
-    def takes(self, claim: Claim, undecided: int) -> bool:
-        """Return whether the engine may be asked about ``claim``, with so many open neurons."""
-        return claim.free.size <= self.most_free and undecided <= self.most_open
 
 
 _REPLAYS = 3  # points of a batch that onnxruntime runs; not measured

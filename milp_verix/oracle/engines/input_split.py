@@ -38,10 +38,10 @@ from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.bounds.boxes import Boxes, one_hot_box, root_boxes
 from verix_encodings.bounds.interval import Late, Range, never
 from verix_encodings.bounds.mixed_domain import MixedDomain
-from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
 
 
 @dataclass(frozen=True, slots=True, eq=False)

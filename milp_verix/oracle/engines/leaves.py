@@ -23,7 +23,7 @@ from milp_verix.oracle.engines.leaf_search import Blocks, Clique, LeafSearch
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.problem import PosedProblem
-from verix_encodings import Interval
+from verix_encodings import Interval, Program
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
@@ -195,6 +195,47 @@ def cells_for(problem: PosedProblem) -> Cells:
     trees, mixed = trees_of(problem.margins), problem.ball.mixed
     assert trees is not None
     return cells_of(trees, problem.x.size, None if mixed is None else mixed.integral)
+
+
+def point_of_cells(
+    problem: PosedProblem, claim: Claim, program: Program, point: FloatArray, found: FloatArray
+) -> FloatArray:
+    """Return the input in the cells that the binaries of ``point`` of ``program`` name, (d,).
+
+    In a program cells are closed: at a threshold ``x`` is on both sides of it, up to tolerances. So
+    the input is the nearest one in the cells that the binaries name; ``found`` where these hold no
+    input.
+    """
+    trees, cells, mixed = trees_of(claim.margins), cells_for(problem), problem.ball.mixed
+    assert trees is not None
+    reach = Reach.of(problem, cells, claim.free)
+    lower, upper = reach.lower.copy(), reach.upper.copy()
+    thresholds = trees.open_thresholds(claim.bounds[0].lower, claim.bounds[0].upper)
+    start = 0
+    for prefix, numbers in program.column_labels:
+        y = point[start : start + len(numbers)] > 0.5
+        start += len(numbers)
+        head, _, feature = prefix.rpartition("_")
+        if not head.startswith("y_"):
+            continue
+        own = thresholds[f := int(feature)]
+        side = int(np.argmax(y)) if y.any() else y.size
+        if side > 0:
+            lower[f] = max(lower[f], np.nextafter(own[side - 1], np.inf))
+        if side < y.size:
+            upper[f] = min(upper[f], own[side])
+    if mixed is not None:
+        lower = np.where(mixed.integral, np.ceil(lower), lower)
+        upper = np.where(mixed.integral, np.floor(upper), upper)
+    if np.any(lower > upper):
+        return found
+    features = reach.boxes.features
+    lo, hi = cells.cell(lower)[features], cells.cell(upper)[features]
+    words = None
+    if reach.blocks is not None and mixed is not None:
+        words = mixed.snapped(found)[reach.words] >= 1
+    inside, _ = reach.point(Clique(0.0, lo, hi, words))
+    return found if inside is None else inside
 
 
 class Leaves(BoundsEngine):

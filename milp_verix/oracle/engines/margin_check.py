@@ -7,15 +7,13 @@ suffice.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.attacks import climb, pulled_in
 from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.leaf_search import Clique
-from milp_verix.oracle.engines.leaves import Reach, cells_for, trees_of
-from milp_verix.oracle.engines.warm_program import WarmProgram
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search
@@ -25,12 +23,13 @@ from verix_encodings import (
     Encoding,
     Formulation,
     NormBall,
-    Program,
     encode,
     tangent_gaps,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.kinds.tree_ensemble import TreeEnsemble
+
+if TYPE_CHECKING:
+    from milp_verix.oracle.engines.warm_program import WarmProgram
 
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
@@ -66,7 +65,7 @@ class MarginCheck:
     session: Session
     claim: Claim
     native: bool = False
-    shared: WarmProgram | None = None
+    shared: "WarmProgram | None" = None
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     points: dict[int, FloatArray] = field(init=False)
     found: Decision = field(init=False)
@@ -192,52 +191,12 @@ class MarginCheck:
         if point.shape != (columns,):
             raise SolverError(f"a point of shape {point.shape} for a program of {columns} columns")
         found, mixed = encoding.input.at(point), self.problem.ball.mixed
-        trees = trees_of(self.claim.margins)
-        if trees is not None:
-            return self._point_of_cells(point, encoding.program, trees, found)
+        if self.claim.margins.stepped:
+            from milp_verix.oracle.engines.leaves import point_of_cells
+
+            return point_of_cells(self.problem, self.claim, encoding.program, point, found)
         # a solver's whole numbers are whole up to its tolerance
         return found if mixed is None else mixed.snapped(found)
-
-    def _point_of_cells(
-        self, point: FloatArray, program: Program, trees: TreeEnsemble, found: FloatArray
-    ) -> FloatArray:
-        """Return the input in the cells that the binaries of ``point`` name, (d,).
-
-        In a program cells are closed: at a threshold ``x`` is on both sides of it, up to
-        tolerances. So the input is the nearest one in the cells that the binaries name; ``found``
-        where these hold no input.
-        """
-        cells = cells_for(self.problem)
-        reach = Reach.of(self.problem, cells, self.claim.free)
-        lower, upper = reach.lower.copy(), reach.upper.copy()
-        box = self.claim.bounds[0]
-        thresholds = trees.open_thresholds(box.lower, box.upper)
-        start = 0
-        for prefix, numbers in program.column_labels:
-            y = point[start : start + len(numbers)] > 0.5
-            start += len(numbers)
-            head, _, feature = prefix.rpartition("_")
-            if not head.startswith("y_"):
-                continue
-            own = thresholds[f := int(feature)]
-            side = int(np.argmax(y)) if y.any() else y.size
-            if side > 0:
-                lower[f] = max(lower[f], np.nextafter(own[side - 1], np.inf))
-            if side < y.size:
-                upper[f] = min(upper[f], own[side])
-        mixed = self.problem.ball.mixed
-        if mixed is not None:
-            lower = np.where(mixed.integral, np.ceil(lower), lower)
-            upper = np.where(mixed.integral, np.floor(upper), upper)
-        if np.any(lower > upper):
-            return found
-        features = reach.boxes.features
-        lo, hi = cells.cell(lower)[features], cells.cell(upper)[features]
-        words = None
-        if reach.blocks is not None and mixed is not None:
-            words = mixed.snapped(found)[reach.words] >= 1
-        inside, _ = reach.point(Clique(0.0, lo, hi, words))
-        return found if inside is None else inside
 
     def _judge(
         self,

@@ -3,7 +3,7 @@
 A node is a margin, and phases that are supposed of some neurons: ``z ≥ 0`` or ``z ≤ 0`` for ReLUs,
 ``z_q ≥ z_p`` or ``z_q ≤ z_p`` for maxima of pairs; ``z ≥ s`` or ``z ≤ s`` for entries that other
 functions read, at a point ``s`` that these choose. Its bound is that of one row of
-:mod:`~verix_encodings.propagation.row_slopes`, where the bounds of neurons are those over the whole
+:mod:`~verix_encodings.row_slopes`, where the bounds of neurons are those over the whole
 region. A batch of open nodes goes through these steps:
 
 1. Each is split at the undecided neuron with the largest ``c⁺ t``: ``c`` is the coefficient that
@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from milp_verix.oracle.engines.claim import TriedPoints
 from verix_encodings import Bounds, Interval, Network, NormBall
+from verix_encodings.alpha import least, lowered
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
-from verix_encodings.propagation.alpha import least, lowered
-from verix_encodings.propagation.interval_bounds import suppose_both
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.interval_bounds import suppose_both
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 
 class Nodes(Protocol):
@@ -145,7 +145,7 @@ class PhaseNodes:
 
     ``signs`` are the phases supposed, ``dials`` the slopes and multipliers, both (N, count), and
     ``ends`` the ranges supposed, as in
-    :class:`~verix_encodings.propagation.row_slopes.RowSlopes`; ``split`` is the place to split, and
+    :class:`~verix_encodings.row_slopes.RowSlopes`; ``split`` is the place to split, and
     ``point`` where, (N,).
     """
 

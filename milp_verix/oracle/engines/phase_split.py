@@ -17,10 +17,10 @@ from milp_verix.oracle.engines.programs import MANY, stage_of, staged
 from milp_verix.oracle.verdict import TIME_LIMIT, Stage
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings import Bounds
+from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.propagation.alpha import beyond_input
-from verix_encodings.propagation.deepening import Deepening
-from verix_encodings.propagation.interval_bounds import cone
+from verix_encodings.deepening import Deepening
+from verix_encodings.interval_bounds import cone
 from verix_encodings.work import worked
 
 _FIRST = 0.25  # seconds of work on margins before the first stage; not measured

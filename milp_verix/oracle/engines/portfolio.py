@@ -19,18 +19,18 @@ long as its own, and no longer.
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from milp_verix.base.clock import elapsed_work
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.oracle.engines.claim import Candidate, Claim, Decision, Engine, NotInstalledError
+from milp_verix.oracle.engines.claim import Claim, Decision, Engine, NotInstalledError
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, SolverStatistics, Verdict
 from verix_encodings import Bounds, Network
+from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray
-from verix_encodings.propagation.alpha import beyond_input
 from verix_encodings.work import worked
 
 _FIRST_SLICE = 0.25  # seconds of work, doubled for each next slice; not measured
@@ -40,15 +40,25 @@ _DOUBLINGS = 2  # of the slice, left to the others once one finds a tie; not mea
 
 
 @dataclass(slots=True, eq=False)
-class _Member:
-    """A candidate, its engine once it is open, and its record: for each slice ``k``.
+class Candidate:
+    """An engine that may be opened: ``open()`` raises ``SolverError`` where it does not open.
 
-    ``asked`` counts claims, ``decided`` slices that decided one, and ``spent`` has the seconds of
-    work of slices; ``seconds`` are those of the wall clock, for readers. The last slice ``began``
-    at these readings of both clocks.
+    It is not asked about claims with more than ``most_free`` coordinates, nor more than
+    ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a candidate of
+    its ``group`` before it has not been given up. With ``patience`` its first slice is that much
+    later in the sequence, and so longer, and comes before all others.
+
+    Its record: ``asked`` counts claims, ``decided`` the slices ``k`` that decided one, ``spent``
+    has the seconds of work of slices ``k``; ``seconds`` are those of the wall clock, for readers.
+    The last slice ``began`` at these readings of both clocks.
     """
 
-    candidate: Candidate
+    name: str
+    open: Callable[[], Engine]
+    most_free: float = np.inf
+    most_open: float = np.inf
+    group: str | None = None
+    patience: int = 0
     engine: Engine | None = None
     asked: int = 0
     spent: dict[int, float] = field(default_factory=dict)
@@ -87,10 +97,10 @@ class Portfolio:
         others: Sequence[Candidate] = (),
         notes: tuple[str, ...] = (),
     ) -> None:
-        self._members = [_Member(candidate) for candidate in (first, *others)]
+        self._members = [first, *others]
         self._prepared: tuple[Network, Bounds] | None = None
         self._notes = notes
-        self._opened(self._members[0])
+        self._opened(first)
 
     @property
     def engines(self) -> list[Engine]:
@@ -102,7 +112,7 @@ class Portfolio:
     def solvers(self) -> tuple[SolverStatistics, ...]:
         """The claims that each engine decided, and its seconds; only engines asked."""
         return tuple(
-            SolverStatistics(member.candidate.name, member.decided.total(), member.seconds)
+            SolverStatistics(member.name, member.decided.total(), member.seconds)
             for member in self._members
             if member.seconds > 0
         )
@@ -125,22 +135,22 @@ class Portfolio:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline; raises ``SolverError`` where every engine fails."""
-        least, given = {m: m.candidate.patience for m in self._playing(claim)}, claim.bounds
-        undecided: dict[_Member, Verdict] = {}
+        least, given = {m: m.patience for m in self._playing(claim)}, claim.bounds
+        undecided: dict[Candidate, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
         failures: list[SolverError] = []
         tied: Verdict | None = None
         longest = np.inf
         while least and not (undecided and claim.deadline.passed()):
-            patient = [m for m in least if 0 < least[m] == m.candidate.patience]
+            patient = [m for m in least if 0 < least[m] == m.patience]
             member = max(patient or least, key=lambda m: m.value(m.best(least[m])))
             k = member.best(least[member])
             if k > longest:
                 break
             alone = len(least) == 1 and tied is None
             until = claim.deadline if alone else claim.deadline.within(_slice(k))
-            member.asked += least[member] == member.candidate.patience
+            member.asked += least[member] == member.patience
             try:
                 decision = self._opened(member).decide(replace(claim, deadline=until))
             except SolverError as error:
@@ -174,22 +184,21 @@ class Portfolio:
         verdict = replace(verdict, effort=effort)
         return Decision(verdict, claim.upper, points, claim.deeper_than(given))
 
-    def _playing(self, claim: Claim) -> list[_Member]:
+    def _playing(self, claim: Claim) -> list[Candidate]:
         """Return the members that may be asked about ``claim``."""
         groups: set[str] = set()
         alone = len(self._members) == 1
         undecided = 0 if alone else beyond_input(claim.margins, claim.bounds)
         playing = []
         for member in self._members:
-            candidate = member.candidate
-            group = candidate.group or candidate.name
-            if member.given_up or group in groups or not candidate.takes(claim, undecided):
-                continue
-            groups.add(group)
-            playing.append(member)
+            group = member.group or member.name
+            fits = claim.free.size <= member.most_free and undecided <= member.most_open
+            if fits and not member.given_up and group not in groups:
+                groups.add(group)
+                playing.append(member)
         return playing
 
-    def _failed(self, member: _Member, error: SolverError, claim: Claim) -> list[_Member]:
+    def _failed(self, member: Candidate, error: SolverError, claim: Claim) -> list[Candidate]:
         """Close the engine of ``member``; return who takes its place if the error will last."""
         if member.engine is not None:
             member.engine.close()
@@ -199,13 +208,13 @@ class Portfolio:
             return []
         member.given_up = True
         if not isinstance(error, NotInstalledError):
-            self._notes += (f"auto gave {member.candidate.name} up: {error}",)
+            self._notes += (f"auto gave {member.name} up: {error}",)
         return [one for one in self._playing(claim) if not one.asked]
 
-    def _opened(self, member: _Member) -> Engine:
+    def _opened(self, member: Candidate) -> Engine:
         """Return the engine of ``member``, whose slice begins now."""
         if member.engine is None:
-            engine = member.candidate.open()
+            engine = member.open()
             if self._prepared is not None:
                 engine.prepare(*self._prepared)
             member.engine = engine

@@ -10,19 +10,21 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.margin_check import MarginCheck
-from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Stage, Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session, Solver, open_session
 from verix_encodings import Bounds, Network
-from verix_encodings.propagation.alpha import beyond_input
-from verix_encodings.propagation.deepening import Deepening
+from verix_encodings.alpha import beyond_input
+
+if TYPE_CHECKING:
+    from milp_verix.oracle.engines.warm_program import WarmProgram
 
 MANY = 12
 """Undecided neurons beyond the input; fewer leave little to gain."""
@@ -34,6 +36,8 @@ _PART = 0.2
 
 def deepened(claim: Claim) -> tuple[Claim, dict[Stage, float]]:
     """Return what deeper bounds leave open of ``claim``, and the seconds of each stage."""
+    from verix_encodings.deepening import Deepening
+
     until, seconds = claim.deadline.share(_PART), dict[Stage, float]()
     deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
     while deepening.depth < _DEEPEST and not until.passed():
@@ -111,7 +115,15 @@ class Programs:
             self._opened = None
 
     def prepare(self, margins: Network, bounds: Bounds) -> None:
-        """Encode the whole ball once, if that pays."""
+        """Encode the whole ball once, if the search asks for that.
+
+        ``"auto"`` does not: a program for the check alone is smaller and tighter, and faster with
+        every solver that was measured (``docs/warm_starts.md``).
+        """
+        if self._search.warm in ("auto", "rebuilt"):
+            return
+        from milp_verix.oracle.engines.warm_program import warm_program
+
         session = self._session
         self._shared = warm_program(self._problem, self._search, session, margins, bounds)
 

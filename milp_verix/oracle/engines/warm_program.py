@@ -94,17 +94,13 @@ def warm_program(
     session: Session,
     margins: Network,
     bounds: Bounds,
-) -> WarmProgram | None:
-    """Return the program that the checks of a traversal share; None if each has its own.
+) -> WarmProgram:
+    """Return the program that the checks of a traversal share.
 
-    ``bounds`` must hold over the full ball, with every feature free. ``"auto"`` shares none: a
-    program for the check alone is smaller and tighter, and faster with every solver that was
-    measured (``docs/warm_starts.md``). Raises ``InputError`` for a way of ``warm`` that the
-    question or the solver does not have.
+    ``bounds`` must hold over the full ball, with every feature free. Raises ``InputError`` for a
+    way of ``warm`` that the question or the solver does not have.
     """
     warm = search.warm
-    if warm in ("auto", "rebuilt"):
-        return None
     needed = "start" if warm == "start" else "in_place_bounds"
     if needed not in session.capabilities:
         raise InputError(f"warm={warm!r} is nothing that {session.name} can do: use 'rebuilt'")

@@ -32,6 +32,7 @@ from milp_verix.searches.minimum.relaxation import (
     Restriction,
 )
 from milp_verix.solvers.warm_lp import WarmLp
+from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,27 +78,21 @@ class BranchAndCut:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the cost of every explanation cheaper than the incumbent.
-
-        It is infinite once no cheaper explanation exists.
-        """
+        """A lower bound on explanations cheaper than the incumbent, infinite without any."""
         active = [self._active] if self._active else []
         return min([self._closed, *(node.bound for node in [*active, *self._open[:1]])])
 
     @property
     def done(self) -> bool:
-        """True if no open node can hold a cheaper explanation."""
         return not self._open or self._open[0].bound >= self._incumbent.cutoff
 
     @property
     def effort(self) -> SearchEffort:
-        """The scenarios, nodes, programs and iterations so far."""
         lp, scenarios = self._relaxation.lp, self._relaxation.pool.deltas.shape[1]
         work = self._nodes, lp.programs, lp.iterations
         return SearchEffort("tree", self._separator.rounds, scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:
-        """Replace the open node with the least bound; the bound stays valid after Ctrl-C."""
         # set before the pop, so that Ctrl-C between the two cannot lose the node
         self._active = node = self._open[0]
         heapq.heappop(self._open)
@@ -118,36 +113,25 @@ class BranchAndCut:
         if solution.selection is None:
             # numerical trouble: a branch is easier to solve
             return self._branch(node, relaxation.any_free(node.fixings), solution)
-        return self._examined(node, solution, deadline)
-
-    def _examined(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
-        """Close, branch or price; return the nodes that replace ``node``."""
-        assert solution.selection is not None
-        relaxation = self._relaxation
         violated = relaxation.pool.violated(solution.selection)
         self._proposals.improve(solution.selection, self.bound)
-        restriction = relaxation.restriction_by(node.fixings, solution.fixings)
-        if self._refuted(solution, restriction):
+        if self._refuted(solution, relaxation.restriction_by(node.fixings, solution.fixings)):
             return []
         phase = relaxation.worst_phase(solution, node.fixings) if violated else None
         if phase is not None:
             return self._branch(node, phase, solution)
-        return self._priced(node, solution, deadline)
+        return self._priced(node, solution, solution.selection)
 
-    def _priced(self, node: Node, solution: NodeSolution, deadline: Deadline) -> list[Node]:
-        """Add a scenario that cuts off the optimum, or branch on a feature.
-
-        The optimum survives every known scenario. Returns the nodes that replace ``node``.
-        """
-        assert solution.selection is not None
-        relaxation, pricings = self._relaxation, node.pricings
-        node = replace(node, pricings=pricings + 1)
-        if scenarios := self._separator.separate(solution.selection, pricings):
-            relaxation.pool.add(scenarios)
+    def _priced(self, node: Node, solution: NodeSolution, selection: FloatArray) -> list[Node]:
+        """Cut off an optimum that survives every known scenario, or branch on a feature."""
+        node, pricings = replace(node, pricings=node.pricings + 1), node.pricings
+        if scenarios := self._separator.separate(selection, pricings):
+            self._relaxation.pool.add(scenarios)
             return [node]
         if node.bound >= self._incumbent.cutoff or solution.whole:
             return self._close(node.bound)
-        return self._branch(node, relaxation.most_fractional(solution), solution)
+        fractions = np.minimum(selection, 1.0 - selection)
+        return self._branch(node, int(np.argmax(fractions)), solution)
 
     def _branch(self, node: Node, column: int | None, solution: NodeSolution) -> list[Node]:
         """Return both children of a node; no node if ``column`` is None."""
@@ -184,7 +168,6 @@ class BranchAndCut:
         return True
 
     def _close(self, bound: float) -> list[Node]:
-        """Close a node whose sets cost ``bound`` or more; return no node."""
         self._closed = min(self._closed, bound)
         return []
 
@@ -193,6 +176,5 @@ class BranchAndCut:
         self._closed = min(self._closed, self._attainable(self._incumbent.cutoff))
 
     def close(self) -> None:
-        """Free the linear program."""
         self._open, self._active = [], None
         self._relaxation.close()

@@ -20,7 +20,7 @@ from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import Affine, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.network import batch_outputs
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import SLACK, network_of_selection
 
 _ROUNDING = 1e-9  # of sums of costs, relative
@@ -102,11 +102,7 @@ class PartialSets:
         return int(self.left.shape[1])
 
     def choose(self, sides: Sequence[tuple[bool, FloatArray]]) -> None:
-        """Extend each set by a decision on the next feature; drop sets that exceed a budget.
-
-        Each of ``sides`` is a pair: whether the feature is in, and the amounts that this spends,
-        shape (budgets,). A side with the feature in comes first.
-        """
+        """Extend sets by ``sides`` of the next feature, inside first, and what each spends."""
         parents, left, inside = [], [], 0
         for is_in, spends in sides:
             # one budget first: if it rules out most sets, few need be copied
@@ -165,11 +161,7 @@ class NodeEnumeration:
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
     def refute(self, remainder: NodeRemainder) -> list[FloatArray] | None:
-        """Refute all sets of a node; return the new perturbations found for this, shape (d,) each.
-
-        None if the sets are too many, if one of them is an explanation, or if one cannot be refuted
-        in time.
-        """
+        """Refute all sets of a node; return new perturbations, (d,) each, None if one is left."""
         if remainder.restriction.free.size > self._limits.most_free or self._off:
             return None
         sets = self._sets(remainder)
@@ -214,10 +206,7 @@ class NodeEnumeration:
         return refuting_margins(self._perturbations)
 
     def _against(self, left: "Unrefuted") -> FloatArray | None:
-        """Return a new perturbation that refutes the first set left; None if none is found.
-
-        If that set is an explanation, it becomes the incumbent.
-        """
+        """Return a new perturbation that refutes the first set left, None if it may hold."""
         chosen, adversary = left.first, self._incumbent.adversary
         deltas, values = adversary.attack(chosen.astype(np.float64))
         delta = deltas[:, int(np.argmax(values))]
@@ -235,10 +224,7 @@ class NodeEnumeration:
 
 
 def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
-    """Return the least value of each margin, evaluated in float64, that refutes a set, shape (m,).
-
-    Raises ``OverflowError`` if no error bound of the evaluation is finite.
-    """
+    """Return the least margins that refute a set in float64, (m,); or ``OverflowError``."""
     p = perturbations
     error = evaluation_error(p.margins, interval_bounds(p.margins, p.box))
     # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.

@@ -1,6 +1,6 @@
 """The traversals before and after the search: a first explanation, and the last counterfactuals.
 
-The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searches.explain.explain`
+The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searches.explain_search`
 in the order ``adaptive``. It is the incumbent until the search finds a cheaper set. At the end a
 last traversal frees further features of that set, if possible, and finds a counterfactual for each
 feature that stays.
@@ -22,22 +22,18 @@ from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.results.earlier import Earlier, note_on_bound
-from milp_verix.searches.explain.explain import resumption
-from milp_verix.searches.explain.order import Order, adaptive
-from milp_verix.searches.explain.strategies import galloping
-from milp_verix.searches.explain.traversal import Traversal, Walk, traverse
+from milp_verix.searches.explain_search import resumption
 from milp_verix.searches.minimum.incumbent import Incumbent
+from milp_verix.searches.order import Order, adaptive
 from milp_verix.searches.runner import stopping
+from milp_verix.searches.strategies import galloping
+from milp_verix.searches.traversal import Traversal, Walk, traverse
 from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierSearch:
-    """The state of an earlier search: a ``traversal`` to go on with, or None, and ``notes``.
-
-    ``told`` is the lower bound that ``author`` tells, and no proof. ``scenarios`` are
-    perturbations, shape (d, N).
-    """
+    """An earlier search: what to go on with, ``scenarios``, (d, N), and an unproven bound."""
 
     traversal: Traversal | None
     told: float
@@ -57,10 +53,7 @@ class EarlierSearch:
 
 
 def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> EarlierSearch:
-    """Make the ``earlier`` explanation the incumbent, if it stands, and return the rest.
-
-    The adversary remembers the scenarios and the last counterfactuals. Ctrl-C is raised.
-    """
+    """Make the ``earlier`` explanation the incumbent, if it stands; remember the rest."""
     objective, result = incumbent.objective, earlier.result
     must, must_not = features_in(objective.must), features_in(objective.must_not)
     begun = None
@@ -108,18 +101,12 @@ class Explainer:
         self._known: list[Verdict] = []
 
     def go_on(self, traversal: Traversal, *, first: bool) -> None:
-        """Know the counterfactuals of a traversal that an earlier run began.
-
-        It is the ``first`` one, and goes on, unless that run had come to its scenarios.
-        """
+        """Know the counterfactuals of an earlier traversal; the ``first`` one goes on."""
         self._known = [*traversal.violated.values()]
         self._walked = traversal if first else None
 
     def first(self, deadline: Deadline, on_check: Callable[[], None] = lambda: None) -> None:
-        """Make a locally minimal explanation the incumbent, by the traversal order ``adaptive``.
-
-        ``on_check`` is called before each check. The adversary remembers its last counterfactuals.
-        """
+        """Make a locally minimal explanation in the order ``adaptive`` the incumbent."""
         incumbent, until = self._incumbent, deadline
         oracle, adversary = incumbent.oracle, incumbent.adversary
         self._walked = traversal = self._walked or self._ranked(until)
@@ -196,10 +183,7 @@ class Explainer:
         return traversal
 
     def _begun(self, order: np.ndarray) -> Traversal:
-        """Return a traversal that has freed all features outside the incumbent.
-
-        The incumbent's features are left to visit, in the given ``order``.
-        """
+        """Return a traversal of the incumbent's features, in ``order``, all others freed."""
         chosen, must = self._incumbent.chosen, self._incumbent.objective.must
         irrelevant = np.flatnonzero(~chosen).tolist()
         return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))

@@ -29,8 +29,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective
-from milp_verix.searches.explain.traversal import Traversal
 from milp_verix.searches.minimum.search_limits import SearchLimits
+from milp_verix.searches.traversal import Traversal
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -38,10 +38,7 @@ from verix_encodings.work import worked
 
 
 class ExactPricing:
-    """Finds worst perturbations, within a share of the work since this object was made.
-
-    ``another`` opens a session.
-    """
+    """Finds worst perturbations, in sessions of ``another``, for a share of the work since."""
 
     def __init__(
         self,
@@ -57,11 +54,7 @@ class ExactPricing:
         self._able = limits.uses("exact pricing") and not l2
 
     def worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
-        """Return the perturbation with the largest margin, if that exceeds ``least``; shape (d,).
-
-        None if there is none. At ``deadline``, or after the work for pricing, it is the worst
-        perturbation found so far, None if there is none yet.
-        """
+        """Return the worst perturbation found with a margin above ``least``, (d,), or None."""
         now = worked()
         share = self._limits.pricing_share * elapsed_work(self._started)
         left = self._limits.first_pricing_seconds + share - self._spent
@@ -113,10 +106,7 @@ _HARMLESS = 1e-6  # a margin up to this, in logits, harms no selection
 
 
 class Adversary:
-    """Finds perturbations that selections do not survive, and remembers them.
-
-    ``known`` has the perturbations found so far, shape (d, N). Searches end at the ``deadline``.
-    """
+    """Finds perturbations that selections do not survive; ``known``, (d, N), are those found."""
 
     def __init__(
         self,
@@ -153,11 +143,7 @@ class Adversary:
             self.remember(point.reshape(-1) - self._perturbations.centre)
 
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
-        """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,).
-
-        A check ends at any counterfactual, however near to the decision boundary. The perturbations
-        found on the way are remembered.
-        """
+        """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,)."""
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
         start = np.clip(moved, p.lower, p.upper)[:, None]
@@ -186,10 +172,7 @@ class Adversary:
         return deltas, values
 
     def worst(self, selection: FloatArray, deadline: Deadline) -> tuple[FloatArray, float]:
-        """Return the perturbation with the largest margin found, shape (d,), and that margin.
-
-        It is the global maximum if exact pricing ends in time, otherwise a local one.
-        """
+        """Return the perturbation with the largest margin found, (d,), and that margin."""
         deltas, values = self.attack(selection)
         least = max(float(np.max(values)), 0.0) + _HARMLESS
         further = self._exact.worst(selection, least, deadline)
@@ -202,10 +185,7 @@ class Adversary:
 
 
 class Decision(NamedTuple):
-    """The answer of a check: the set ``holds``, or the perturbation ``delta``, (d,), refutes it.
-
-    ``holds`` is False and ``delta`` None if the check could not decide the set in time.
-    """
+    """The answer of a check: the set ``holds``, ``delta``, (d,), refutes it, or neither."""
 
     holds: bool
     delta: FloatArray | None

@@ -19,7 +19,7 @@ from milp_verix.results.earlier import Earlier
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
-from milp_verix.searches.explain.explain import explanation_of
+from milp_verix.searches.explain_search import explanation_of
 from milp_verix.searches.minimum.explainer import (
     EarlierSearch,
     Explainer,
@@ -141,26 +141,21 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self._explainer.go_on(traversal, first=not self.earlier.advanced)
 
     def _search(self) -> None:
-        """Find a first explanation and a first bound, and raise the bound until both meet."""
+        """Find a first bound and a first explanation, and raise the bound until both meet."""
+        self._raise(self._objective.cost(self._objective.must))
         try:
-            self._start()
+            with self._stage(_QUICK), suppress(OverflowError):
+                self._bound_at_once()
+            self._show(0)
+            if self.open and (self.earlier is None or not self.earlier.advanced):
+                with self._stage(_FIRST):
+                    until = self.until.share(self.limits.most_explanation_share)
+                    self._explainer.first(until, self._between_checks)
+                self._show(0)
             self.raise_bound()
         finally:
             if self._cover is not None:
                 self._cover.cover.close()
-
-    def _start(self) -> None:
-        """Find a first lower bound and a first explanation."""
-        self._raise(self._objective.cost(self._objective.must))
-        with self._stage(_QUICK), suppress(OverflowError):
-            self._bound_at_once()
-        self._show(0)
-        limits, beginning = self.limits, self.earlier is None or not self.earlier.advanced
-        if self.open and beginning:
-            with self._stage(_FIRST):
-                until = self.until.share(limits.most_explanation_share)
-                self._explainer.first(until, self._between_checks)
-            self._show(0)
 
     def _bound_at_once(self) -> None:
         """Raise the bound by backward bounds, then by contrastive sets while these do better."""
@@ -229,7 +224,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._note()
 
     def _note(self) -> None:
-        """Add the best cost and the lower bound to the trace if they have changed."""
         if not self._trace or self._trace[-1][1:] != self._costs:
             self._trace.append((self._request.elapsed, *self._costs))
 
@@ -282,7 +276,6 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
 
     def _statistics(self, checks: Statistics) -> Statistics:
-        """Return the statistics of the ``checks`` with those of the search."""
         spent = {_QUICK: 0.0, _FIRST: 0.0, _BOUND: 0.0, **self._spent}
         # proposals run within the stage that raises the bound
         better = self.proposals.seconds

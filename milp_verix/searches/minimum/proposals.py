@@ -21,9 +21,9 @@ while the largest margin falls.
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, linprog
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
@@ -55,10 +55,7 @@ class LinearMargins:
 def linear_margins(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> LinearMargins:
-    """Return linear forms of the largest margins at ``selection``, the largest first.
-
-    Margins under all ``deltas``, shape (d, N), compete for a fixed number of rows.
-    """
+    """Return linear forms of the largest margins at ``selection`` under ``deltas``, (d, N)."""
     margins = perturbations.margins
     weight = perturbations.weight(selection)
     inputs = perturbations.centre[:, None] + weight[:, None] * deltas
@@ -77,10 +74,7 @@ def linear_margins(
 def largest_margin(
     perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
 ) -> float:
-    """Return the largest margin at ``selection`` under any of ``deltas``, shape (d, N).
-
-    It is -inf under none: every selection survives these.
-    """
+    """Return the largest margin at ``selection`` under ``deltas``, (d, N), -inf under none."""
     margins = perturbations.margins_at(perturbations.weight(selection), deltas)
     return float(np.max(margins, initial=-np.inf))
 
@@ -90,12 +84,14 @@ def minimised(
     rows: tuple[FloatArray, FloatArray],
     bounds: tuple[FloatArray, FloatArray],
     always: tuple[FloatArray, FloatArray] | None = None,
-) -> OptimizeResult:
+) -> Any:
     """Minimise ``cost·v`` subject to ``G v ≤ g`` for the pairs ``rows`` and ``always`` of ``G, g``.
 
     Few of the ``rows`` bind: the program begins with the first ones, and violated rows are added
     until none is left. The rows in ``always`` are in it from the start.
     """
+    from scipy.optimize import linprog  # it takes a tenth of a second to load
+
     matrix, upper = rows
     last = (np.zeros((0, cost.size)), np.zeros(0)) if always is None else always
     held = np.arange(upper.size) < _FIRST_ROWS
@@ -136,10 +132,7 @@ class RoundAndSwap:
         return None if farthest is None else self._rounded(farthest)
 
     def _farthest(self, selection: FloatArray) -> FloatArray | None:
-        """Return a selection far from all margins that survives; None if none is found.
-
-        Each step solves the linear program around the last solution.
-        """
+        """Return a selection far from all margins, by linear programs around the last."""
         largest = np.inf
         for _ in range(_STEPS):
             found = self._centre(linear_margins(self.perturbations, self.deltas, selection))
@@ -215,11 +208,7 @@ class Proposals:
         self.seconds = 0.0
 
     def improve(self, selection: FloatArray, bound: float) -> None:
-        """Look for a cheaper explanation near ``selection``, if proposals have work left.
-
-        ``bound`` is a proven lower bound on the cost of every explanation. Failed proposals reduce
-        the share of time that proposals get.
-        """
+        """Look for a cheaper explanation near ``selection``, less often after failures."""
         limits, now, reading = self._limits, time.monotonic(), worked()
         share = limits.proposal_share / (1.0 + self._failures / limits.many_failures)
         if not limits.uses("proposals") or self._work > share * elapsed_work(self._started):

@@ -1,7 +1,7 @@
 """The linear relaxation of all scenarios and covers known, on one warm LP.
 
 Features are fixed in, fixed out, or free; they are the first columns of the program. Bounds are
-evaluated from row duals (:mod:`verix_encodings.proofs`), infeasibility from a dual ray.
+evaluated from row duals (:mod:`verix_encodings.safe_bounds`), infeasibility from a dual ray.
 Neither relies on the solver's own claims.
 
 The phase to branch on is the one whose fixing raises the bound the most. With all other columns at
@@ -22,22 +22,19 @@ from milp_verix.problem.objective import Objective
 from milp_verix.searches.minimum.incumbent import is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
-from milp_verix.solvers.interrupt import deferred_interrupt
+from milp_verix.solvers.session import deferred_interrupt
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.encoding import Constraint, Cover, Scenario, row_error
 from verix_encodings.program import Program
-from verix_encodings.proofs import SafeBound
+from verix_encodings.safe_bounds import SafeBound
 from verix_encodings.scenario import SLACK, ScenarioProgram
 
 _VIOLATED = 10 * SLACK  # a margin above this violates a scenario
 
 
 class ConstraintPool:
-    """A list of ``constraints``.
-
-    ``deltas`` has the perturbation of each scenario among them as a column, shape (d, N).
-    """
+    """A list of ``constraints``; ``deltas``, (d, N), has the perturbations of its scenarios."""
 
     def __init__(self, perturbations: PerturbationSet) -> None:
         self.perturbations = perturbations
@@ -52,10 +49,7 @@ class ConstraintPool:
             self.constraints.append(constraint)
 
     def violated(self, selection: FloatArray) -> bool:
-        """Return whether ``selection``, shape (features,), violates a constraint.
-
-        Scenarios are evaluated on the network itself, not on their relaxation.
-        """
+        """Return whether ``selection`` violates a cover, or a scenario on the network itself."""
         p = self.perturbations
         covers = (one for one in self.constraints if isinstance(one, Cover))
         if any(1.0 - selection[cover.features].sum() > _VIOLATED for cover in covers):
@@ -176,10 +170,7 @@ _BEYOND = 1e-6  # above the cutoff: where an LP may end
 
 
 class Relaxation:
-    """A linear relaxation of the constraints in ``pool``, and the bounds that it proves.
-
-    ``lp`` solves it.
-    """
+    """A linear relaxation of the constraints in ``pool``, solved by ``lp``, and its bounds."""
 
     def __init__(
         self, lp: WarmLp, pool: ConstraintPool, objective: Objective, limits: SearchLimits
@@ -191,7 +182,6 @@ class Relaxation:
         self._take()
 
     def _take(self) -> None:
-        """Add the constraints of the pool that the program lacks."""
         constraints = self.pool.constraints
         for constraint in constraints[self._taken :]:
             self._growing.add(constraint)
@@ -208,17 +198,8 @@ class Relaxation:
         found = solution.result
         return None if found is None else self._branching.best(found, fixings[0])
 
-    def most_fractional(self, solution: NodeSolution) -> int:
-        """Return the free feature, as a column, whose value is farthest from 0 and 1."""
-        assert solution.selection is not None
-        shares = solution.selection
-        return int(np.argmax(np.minimum(shares, 1.0 - shares)))
-
     def any_free(self, fixings: Fixings) -> int | None:
-        """Return a column that is not fixed, a phase if there is one; None if all are fixed.
-
-        Nodes branch on it if no optimum of their relaxation is known.
-        """
+        """Return a column that is not fixed, a phase if there is one; None if all are."""
         columns = np.concatenate([self._branching.columns, self._features])
         open_ = np.setdiff1d(columns, fixings[0])
         return int(open_[-1]) if open_.size else None
@@ -232,10 +213,7 @@ class Relaxation:
         return Restriction(low > 0.5, np.flatnonzero(low < high))
 
     def solve(self, fixings: Fixings, cutoff: float, deadline: Deadline) -> NodeSolution:
-        """Solve the relaxation with the columns in ``fixings`` fixed.
-
-        The LP may stop once its bound reaches ``cutoff``.
-        """
+        """Solve with the columns in ``fixings`` fixed, until the bound reaches ``cutoff``."""
         if self._taken < len(self.pool.constraints):
             self._take()
         ends = self._now.ends(fixings)
@@ -269,10 +247,7 @@ _TIE = 1e-3
 
 
 class PhaseBranching:
-    """Chooses a phase of ``program`` by its big-M rows; ``columns`` are the phases.
-
-    Phases are the integer columns after the first ``features`` columns.
-    """
+    """Chooses a phase of ``program``, an integer column behind ``features``, by its rows."""
 
     def __init__(self, program: Program, features: int) -> None:
         integer = program.integer.copy()
@@ -292,10 +267,7 @@ class PhaseBranching:
         self._size[self._held] = np.maximum.reduceat(np.abs(self._data), self._starts)
 
     def best(self, result: LpResult, fixed: IntArray) -> int | None:
-        """Return the phase to branch on, as a column that is not ``fixed``.
-
-        None if the rows of every phase allow it to be 0 or 1.
-        """
+        """Return the phase to branch on that is not ``fixed``; None if the rows allow each."""
         assert result.point is not None
         distance = self._distances(result.point)
         distance[np.isin(self.columns, fixed)] = 0.0

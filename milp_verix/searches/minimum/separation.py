@@ -75,10 +75,7 @@ class Separator:
         return self._limits.least_harm * max(1.0, (self._made / count) ** 2)
 
     def _cover(self, selection: FloatArray) -> Cover | None:
-        """Return a cover if ``selection`` is a set that was refuted before; None otherwise.
-
-        Its scenario did not exclude the set.
-        """
+        """Return a cover if ``selection`` is a set that a scenario did not exclude before."""
         if not is_whole(selection):
             return None
         chosen = selection > 0.5
@@ -103,11 +100,7 @@ class Separator:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoverBound:
-    """The lower bound by a ``cover``, for its shares of the work of a search.
-
-    Each method takes the bound proven so far, ``least``, and returns the one proven after its turn.
-    The search ends at the deadline ``until``; ``elapsed()`` are its seconds of work so far.
-    """
+    """The lower bound by a ``cover``, ``least`` or higher after each turn of it."""
 
     cover: ContrastCover
     incumbent: Incumbent
@@ -118,7 +111,7 @@ class CoverBound:
     def first(self, least: float, deadline: Deadline) -> float:
         """Add contrastive sets before anything else is known."""
         while self._leads(least, self.limits.first_cover_seconds) and not self.cover.exhausted:
-            least = self._step(least, deadline)
+            least = self.cover.step(deadline, least)
         if self._leads(least) and self.cover.exhausted:
             least = self._check_candidate(least, deadline)
         return least
@@ -127,22 +120,18 @@ class CoverBound:
         """Add contrastive sets for a share of the work so far."""
         most = self.limits.cover_share * self.elapsed()
         while self._leads(least, most) and not self.cover.exhausted:
-            least = self._step(least, self.until.within(most))
+            least = self.cover.step(self.until.within(most), least)
         return least
 
     def turn(self, least: float) -> float | None:
-        """Take a turn beside a master; None if it is the master's.
-
-        Contrastive sets have a share of the work, and checks of candidates take longer the longer
-        the search runs.
-        """
+        """Take a turn beside a master, for a share of the work; None if it is the master's."""
         elapsed = self.elapsed()
         if not self._leads(least, self.limits.master_cover_share * elapsed):
             return None
         deadline = self.until.within(elapsed)
         if self.cover.exhausted:
             return self._check_candidate(least, deadline)
-        return self._step(least, deadline)
+        return self.cover.step(deadline, least)
 
     def _leads(self, least: float, most: float = np.inf) -> bool:
         """Return whether contrastive sets lead the bound, and have done less work than ``most``."""
@@ -152,16 +141,8 @@ class CoverBound:
             return False
         return cover.bound >= least or not (cover.sets or cover.exhausted)
 
-    def _step(self, least: float, deadline: Deadline) -> float:
-        """Add contrastive sets, if they may prove more than ``least``."""
-        self.cover.step(deadline, lambda: self.cover.hopeless(least))
-        return max(least, self.cover.bound)
-
     def _check_candidate(self, least: float, deadline: Deadline) -> float:
-        """Check the cheapest set that intersects all contrastive sets, as gradients find no more.
-
-        It is a minimum explanation, or has a further contrastive set.
-        """
+        """Check the cheapest cover: a minimum explanation, or one more contrastive set."""
         cover, started = self.cover, worked()
         decision = self.incumbent.decide(cover.candidate, deadline)
         cover.work += elapsed_work(started)

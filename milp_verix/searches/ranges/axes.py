@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down, up
-from milp_verix.inputs.features import MISSING, Feature
+from milp_verix.inputs.feature import MISSING
 from milp_verix.oracle.engines.leaves import cells_for, trees_of
 from milp_verix.problem.problem import PosedProblem
 from verix_encodings.arrays import FloatArray, IntArray
@@ -25,6 +25,9 @@ Span: TypeAlias = "tuple[float, float] | frozenset[int]"
 """The two ends of an interval, or the places of words in the feature's list."""
 
 Ends: TypeAlias = tuple[FloatArray, FloatArray]
+_Four: TypeAlias = "tuple[float | None, float | None, float | None, float | None]"
+Told: TypeAlias = "tuple[_Four, tuple[str, ...] | None, list[tuple[int, float]]]"
+"""Ends and limits of a span, its words, and the steps beyond it: a side or word, and its value."""
 
 _PULLS = 24
 """Points between a counterfactual and the end of a range that are tried in its place."""
@@ -79,11 +82,7 @@ class OrderedAxis:
         return cuts[(cuts > value) & (cuts < end)]
 
     def plain(self, end: float, value: float, side: int) -> FloatArray:
-        """Return numbers with few digits right beyond an ``end``, the fewest first.
-
-        They may stand for the refuted ``value``: trees can't tell them from it, and of networks
-        they are within a step of the end.
-        """
+        """Return few digits beyond an ``end`` that may stand for ``value``, the fewest first."""
         first, last = sorted((float(np.nextafter(end, value)), end + side * self.step))
         edge = end
         if self.thresholds is not None:
@@ -102,10 +101,21 @@ class OrderedAxis:
         first = float(np.nextafter(below[-1], np.inf)) if below.size else -np.inf
         return first, float(above[0]) if above.size else np.inf
 
-    def told(self, low: float, high: float) -> tuple[str, ...] | None:
-        """Return the words with codes between two ends; None of a feature without words."""
-        pairs = zip(self.words, self.codes, strict=True)
-        return tuple(word for word, code in pairs if low <= code <= high) if self.words else None
+    def halfway(self, here: float, goal: float) -> float:
+        """Return a value on the way from an end to a ``goal``; ``here`` if they are too near."""
+        middle = (here + goal) / 2
+        if self.whole:
+            return float(np.floor(middle) if goal > here else np.ceil(middle))
+        return middle if abs(middle - here) > self.step / 2 else here
+
+    def told(self, span: Span) -> Told:
+        """Return ends and limits, the words with codes between them, and the steps beyond."""
+        assert isinstance(span, tuple)
+        (low, high), pairs = span, zip(self.words, self.codes, strict=True)
+        words = tuple(word for word, code in pairs if low <= code <= high) if self.words else None
+        sides = ((-1, low, self.least), (1, high, self.most))
+        steps = [(side, end + side * self.step) for side, end, limit in sides if end != limit]
+        return (low, high, self.least, self.most), words, steps
 
     @property
     def start(self) -> tuple[float, float]:
@@ -156,6 +166,12 @@ class WordAxis:
     one_hot: bool
     own: int
     frozen: bool = False
+
+    def told(self, span: Span) -> Told:
+        """Return no ends, the words of a span, and the words beyond."""
+        assert isinstance(span, frozenset)
+        steps = [(word, float(word)) for word in sorted(self.widest - span)]
+        return (None,) * 4, tuple(self.words[place] for place in sorted(span)), steps
 
     def filled(self, span: Span) -> Span:
         """Return the span as it is: words are single."""
@@ -235,11 +251,14 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
     x = ball.centre.astype(np.float64)[group]
     described = None if problem.inputs is None else problem.inputs.features[feature]
     if described is not None and described.unordered:
-        return _word_axis(feature, described, group, x, frozen=radius < 1)
+        one_hot, words = described.one_hot, described.values
+        own = int(np.argmax(x)) if one_hot else described.codes.index(int(x[0]))
+        places = () if one_hot else described.codes
+        return WordAxis(feature, group, words, places, one_hot, own, frozen=radius < 1)
     if described is not None and described.kind == "fixed":
         radius = 0.0
     whole = described is not None and described.whole
-    words: tuple[str, ...] = () if described is None else described.values
+    words = () if described is None else described.values
     codes: tuple[float, ...] = () if described is None else described.codes
     lower, upper = ball.domain_lower[group], ball.domain_upper[group]
     if group.size == 1:
@@ -264,7 +283,10 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
             f"{told} may move without end: give the input a finite domain, or say how far kept "
             "features may move at most (within, --within)"
         )
-    step = 1.0 if whole else max(resolution * (most - least), _least_step(problem, x))
+    # the network's own type has room for a step
+    precision = float(np.finfo(ball.centre.dtype).eps)
+    least_step = 4 * precision * max(float(np.abs(x).max()), precision)
+    step = 1.0 if whole else max(resolution * (most - least), least_step)
     thresholds = None if whole or group.size > 1 else _thresholds(problem, int(group[0]))
     return OrderedAxis(feature, group, x, least, most, step, whole, words, codes, thresholds)
 
@@ -275,20 +297,6 @@ def _thresholds(problem: PosedProblem, coordinate: int) -> FloatArray | None:
     if trees_of(problem.margins) is None or (mixed is not None and mixed.rules):
         return None
     return cells_for(problem).of_feature(coordinate)
-
-
-def _word_axis(
-    feature: int, described: Feature, group: IntArray, x: FloatArray, *, frozen: bool
-) -> WordAxis:
-    own = int(np.argmax(x)) if described.one_hot else described.codes.index(int(x[0]))
-    codes = () if described.one_hot else described.codes
-    return WordAxis(feature, group, described.values, codes, described.one_hot, own, frozen)
-
-
-def _least_step(problem: PosedProblem, x: FloatArray) -> float:
-    """Return a step that the network's own type has room for."""
-    precision = float(np.finfo(problem.ball.centre.dtype).eps)
-    return 4 * precision * max(float(np.abs(x).max()), precision)
 
 
 def outside(span: Span, place: NDArray[np.floating]) -> NDArray[np.bool_]:

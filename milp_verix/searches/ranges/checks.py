@@ -17,12 +17,7 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import frank_wolfe, margins_along
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.verdict import (
-    TIME_LIMIT,
-    Answer,
-    Verdict,
-    replayed,
-)
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.axes import WordAxis
@@ -30,10 +25,10 @@ from milp_verix.searches.ranges.regions import Regions, State, stacked
 from milp_verix.searches.runner import Tally
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.batch_crown import BatchCrown
 from verix_encodings.bounds.boxes import Boxes, one_hot_box, put_best, root_boxes
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network import batch_outputs
-from verix_encodings.propagation.batch_crown import BatchCrown
 
 _STEPS = 6  # of a climb; not measured
 _SHARES = (1.0, 0.5, 0.2)  # tried at each; not measured
@@ -42,10 +37,7 @@ _ENOUGH = 1e-3  # of a margin: more than what onnxruntime rounds
 
 @dataclass(slots=True, eq=False)
 class KnownPoints:
-    """The points of the box ``whole``, the widest one, that a search has seen so far.
-
-    ``places`` are their places on the axes, shape (N, axes, 2).
-    """
+    """The points of the widest box, ``whole``, seen so far; ``places`` on axes, (N, axes, 2)."""
 
     regions: Regions
     whole: PosedProblem
@@ -107,11 +99,7 @@ class KnownPoints:
 def climbed(
     regions: Regions, lower: FloatArray, upper: FloatArray, draw: np.random.Generator, late: Late
 ) -> FloatArray:
-    """Return points of boxes, one in each, where a margin is high; boxes and points are (N, d).
-
-    Climbs begin at random points. With ``x = l + (u − l) ∘ t`` they run side by side over one unit
-    cube of ``t``.
-    """
+    """Return points of boxes, (N, d), where a margin is high, by climbs over one unit cube."""
     margins, mixed = regions.problem.margins, regions.problem.ball.mixed
     width, base = (upper - lower).T, lower.T
     blocks = [b for b in (mixed.blocks if mixed else ()) if np.isin(b, regions.free).all()]
@@ -144,26 +132,9 @@ def climbed(
     return inputs(found, every).T
 
 
-def boxes_of(
-    regions: Regions, states: Sequence[State], each: int, draw: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of ``each`` boxes for each state, (N, d), with one word for each category."""
-    ends = stacked([regions.ends(state) for state in states])
-    lower, upper = (np.repeat(end, each, axis=0) for end in ends)
-    for column, axis in enumerate(regions.axes):
-        if isinstance(axis, WordAxis):
-            words = [draw.choice(sorted(state[column]), each) for state in states]
-            axis.put(lower, np.concatenate(words))
-            axis.put(upper, np.concatenate(words))
-    return lower, upper
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QuickBounds:
-    """Backward bounds on boxes inside the widest one, ``root``, computed in batches.
-
-    A margin is proven below ``-needed``, shape (m,).
-    """
+    """Backward bounds on boxes in ``root``, which prove margins below ``-needed``, (m,)."""
 
     regions: Regions
     crown: BatchCrown
@@ -172,10 +143,7 @@ class QuickBounds:
 
     @classmethod
     def over(cls, regions: Regions, tolerances: Tolerances, deadline: Deadline) -> Self | None:
-        """Return the bounds over the widest box; None without any.
-
-        They may leave the range of float64, or the margins may depend on the box.
-        """
+        """Return bounds over the widest box; None if they overflow, or margins depend on it."""
         if regions.problem.network.rounds_scores:
             return None
         lower, upper = regions.ends(regions.widest)
@@ -219,10 +187,7 @@ MOST_AXES = 40
 
 @dataclass(eq=False)
 class BoxChecks:
-    """Decides claims of boxes; ``tally`` sums the work.
-
-    ``known`` has the points seen so far; ``quick`` is None where bounds overflow.
-    """
+    """Decides claims of boxes; ``tally`` sums the work, ``quick`` is None where bounds overflow."""
 
     request: Request
     regions: Regions
@@ -239,8 +204,17 @@ class BoxChecks:
 
     def climb(self, states: Iterable[State], each: int) -> None:
         """Look for counterfactuals in boxes by ``each`` climbs; of many axes no box is made."""
-        if len(self.regions.axes) <= MOST_AXES and (made := [*states]):
-            self.climb_in(*boxes_of(self.regions, made, each, self.draw))
+        regions = self.regions
+        if len(regions.axes) > MOST_AXES or not (made := [*states]):
+            return
+        ends = stacked([regions.ends(state) for state in made])
+        lower, upper = (np.repeat(end, each, axis=0) for end in ends)
+        for column, axis in enumerate(regions.axes):
+            if isinstance(axis, WordAxis):  # each box has one word
+                words = [self.draw.choice(sorted(state[column]), each) for state in made]
+                axis.put(lower, np.concatenate(words))
+                axis.put(upper, np.concatenate(words))
+        self.climb_in(lower, upper)
 
     def climb_in(self, lower: FloatArray, upper: FloatArray) -> None:
         """Look for counterfactuals by a climb in each of the boxes, (N, d)."""

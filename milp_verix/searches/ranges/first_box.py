@@ -43,7 +43,6 @@ def cut(regions: Regions, state: State, bad: FloatArray, rows: FloatArray) -> St
 def _cuts(
     regions: Regions, state: State, bad: FloatArray, rows: FloatArray
 ) -> Iterator[tuple[State, float]]:
-    """Yield smaller boxes and their scores."""
     for column, axis in enumerate(regions.axes):
         there, here = bad[:, column], rows[:, column]
         for span, width in _spans(axis, state[column], there):

@@ -21,12 +21,11 @@ from milp_verix.problem.problem import PosedProblem, pose
 from milp_verix.problem.search import USUAL, Given, Request, Search
 from milp_verix.results.answers import Rules
 from milp_verix.results.ranges import Ranges
-from milp_verix.searches.explain.explain import explain_problem
+from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.ranges.axes import axes_of
 from milp_verix.searches.ranges.ranges_search import RangesProgress, RangesSearch
-from milp_verix.searches.ranges.regions import Numbers, Regions, rows_of
-from milp_verix.searches.ranges.result import rows_inside
+from milp_verix.searches.ranges.regions import Numbers, Regions, rows_inside, rows_of
 from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.bounds.interval import Late
 from verix_encodings.network import batch_outputs
@@ -43,23 +42,7 @@ def inflate_problem(
     progress: Callable[[RangesProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Ranges]], None] | None = None,
 ) -> Ranges:
-    """Find the widest ranges of an explanation's features that provably keep the prediction.
-
-    An inflated abductive explanation (Izza, Ignatiev, Stuckey, Marques-Silva, AAAI 2024): the
-    prediction stays with each kept feature anywhere in its range, all of them at once, and all
-    other features free as in the question. The ranges are maximal: one step beyond each, the others
-    as they are, there is a counterfactual. A step of a whole number is 1, of a category another
-    word, of a real number ``resolution``; those of trees end at their
-    thresholds, unless there are rules. Which of several maximal boxes is found depends on the order
-    in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
-    widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
-
-    Raises:
-        InputError: an argument does not fit; the features to keep are no explanation; a kept
-            feature may move without end.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
-    """
+    """Answer :func:`milp_verix.inflate`, which describes the arguments."""
     run = ranges_search(
         problem, explanation, rows=rows, within=within, resolution=resolution, search=search
     )
@@ -123,21 +106,7 @@ def rules_of_table(
     time_limit: float | None = None,
     memory: float | str | None = None,
 ) -> Rules:
-    """Find a few proven rules that cover the rows of a table.
-
-    Rows that no rule covers yet are drawn one after the other, explained, and inflated towards the
-    other rows of their class (:func:`milp_verix.inflate`). Out of all rules found, those are chosen
-    that add the most rows, greedily: a cover within a factor ``1 − 1/e`` of the best choice of as
-    many of these rules (Nemhauser, Wolsey, Fisher, 1978). Each rule is a proof about every input in
-    its ranges, not about the rows alone.
-
-    ``asked`` are the options of the question; ``epsilon=math.inf`` lets all features outside a rule
-    take any value.
-
-    Raises:
-        InputError: an argument does not fit, or no row is an input of the question.
-        ModelError: the network cannot be read or encoded.
-    """
+    """Answer :func:`milp_verix.find_rules`, which describes the arguments."""
     started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
@@ -170,10 +139,7 @@ def rules_of_table(
 def _numbers(
     network: LoadedModel, rows: Any, asked: Mapping[str, Any]
 ) -> tuple[FloatArray, Inputs | None, tuple[str, ...]]:
-    """Return all rows as numbers of the network, their description as it has it, and notes.
-
-    The first rows say if the question can be asked.
-    """
+    """Return all rows as the network's numbers, their description as it has it, and notes."""
     if not hasattr(rows, "__len__") or getattr(rows, "ndim", 1) == 0 or not len(rows):
         raise InputError(f"rows are a table of inputs with a row or more, got {rows!r:.60}")
     given = rows if hasattr(rows, "iloc") or isinstance(rows, np.ndarray) else [*rows]
@@ -210,13 +176,13 @@ def _rule(
     found = run.run(None, None)
     if found.unknown_reason is not None:
         return None
-    return found, rows_inside(run, table, found)
+    assert run.state is not None
+    return found, rows_inside(run.regions, run.state, table, found)
 
 
 def _cover(
     candidates: list[tuple[Ranges, BoolArray]], rows: int, count: int
 ) -> tuple[list[Ranges], list[int]]:
-    """Choose the rules that add the most rows, one after the other."""
     left, chosen, covered = np.ones(rows, dtype=bool), list[Ranges](), list[int]()
     while candidates and len(chosen) < count:
         gains = [int((mask & left).sum()) for _, mask in candidates]

@@ -8,17 +8,26 @@ once, and is maximal for good.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.ranges import Ranges
-from milp_verix.searches.ranges.axes import OrderedAxis, WordAxis
+from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
+from milp_verix.problem.search import Request
+from milp_verix.results.build import counterfactual_of
+from milp_verix.results.ranges import Beyond, FeatureRange, Ranges
+from milp_verix.searches.ranges.axes import Axis, OrderedAxis, Span, WordAxis
 from milp_verix.searches.ranges.checks import BoxChecks, KnownPoints, QuickBounds
 from milp_verix.searches.ranges.first_box import first_box
-from milp_verix.searches.ranges.regions import Beside, State, joined, with_span
-from milp_verix.searches.ranges.result import End, Widened, ranges_of
+from milp_verix.searches.ranges.regions import (
+    Beside,
+    Regions,
+    State,
+    joined,
+    rows_inside,
+    with_span,
+)
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
 
@@ -38,10 +47,28 @@ class RangesProgress:
     total: int
 
 
-@dataclass(eq=False)
-class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
-    """The search for the widest box: bounds of many boxes at once, climbs, checks of ends."""
+End: TypeAlias = tuple[int, int]
+"""The column of an axis, with -1 or 1 for an end of its interval, or the place of a word."""
 
+
+@dataclass(eq=False)
+class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
+    """The search for the widest box: bounds of many boxes at once, climbs, checks of ends.
+
+    ``rows``, (R, d), are inputs worth covering, ``notes`` are on their columns; ``state`` is the
+    proven box, None before there is one.
+    """
+
+    request: Request
+    regions: Regions
+    resolution: float
+    rows: FloatArray | None
+    notes: tuple[str, ...] = ()
+    state: State | None = None
+    refuted: dict[End, tuple[float, Verdict]] = field(default_factory=dict)
+    reasons: dict[End, str] = field(default_factory=dict)
+    unknown_reason: str | None = None
+    checks: BoxChecks = field(init=False)
     _places: FloatArray = field(init=False)
     _near_rows: Beside | None = None
     _near_points: Beside | None = None
@@ -99,7 +126,6 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
 
     @property
     def _box(self) -> State:
-        """The proven box, once there is one."""
         assert self.state is not None
         return self.state
 
@@ -112,7 +138,6 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         return float(self._box[end[0]][end[1] > 0])  # type: ignore[index]
 
     def _place(self, end: End, number: int) -> float:
-        """Return the place of a known point on the side of an end."""
         return float(self.checks.known.places[number, end[0], int(end[1] > 0)])
 
     def _room(self, end: End) -> float:
@@ -209,9 +234,9 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
             here = self._end(end)
             goal = target if vain is None else side * min(side * target, side * vain)
             if vain is not None:
-                goal = _halfway(here, goal, axis)
+                goal = axis.halfway(here, goal)
             elif middle:
-                half = _halfway(here, goal, axis)
+                half = axis.halfway(here, goal)
                 goal = goal if half == here else half
             if side * (goal - here) <= 0:
                 self.reasons[end] = why
@@ -222,7 +247,9 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
                 self._grow(piece)
                 middle = False
             elif verdict.violated:
-                self._pull(end, known.learn(verdict))
+                number = known.learn(verdict)
+                # points nearer to the end than a counterfactual of its slice
+                self._suspect(axis, number, axis.between(here, self._place(end, number)))
                 middle = not middle
             else:
                 why, vain = verdict.reason or "unknown", goal
@@ -269,11 +296,6 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         )
         return next((one for one in likely if known.verdict(one) is not None), number)
 
-    def _pull(self, end: End, number: int) -> None:
-        """Suspect points nearer to an end than a counterfactual of its slice."""
-        axis = self._axis(end)
-        self._suspect(axis, number, axis.between(self._end(end), self._place(end, number)))
-
     def _suspect(self, axis: OrderedAxis, number: int, values: FloatArray) -> None:
         """Suspect points like a known one, with some ``values`` of a feature of one coordinate."""
         if axis.x.size == 1:
@@ -292,12 +314,36 @@ class RangesSearch(Widened, AnytimeSearch[RangesProgress, Ranges]):
         return RangesProgress(done, 2 * len(self.regions.axes))
 
     def _snapshot(self) -> Callable[[], Ranges]:
-        found = ranges_of(self, self.stopped)
+        found = self._ranges()
         return lambda: found
 
+    def _ranges(self) -> Ranges:
+        """Return the ranges proven so far; ends not looked at are open."""
+        regions, why = self.regions, self.stopped or TIME_LIMIT
+        state, axes = self.state, regions.axes
+        spans = () if state is None else zip(range(len(axes)), axes, state, strict=True)
+        tally, notes = self.checks.tally, self.notes + self.checks.tally.notes
+        solver = str(self.request.search.solver) if tally.most is None else tally.most.solver
+        found = Ranges(
+            **tally.fields(regions.problem, solver, notes, self.request.elapsed, self.stopped),
+            explanation=tuple(axis.feature for axis in axes),
+            ranges=tuple(self._range(column, axis, span, why) for column, axis, span in spans),
+            resolution=self.resolution,
+            rows=None if self.rows is None else len(self.rows),
+            inside=None if self.rows is None else 0,
+            unknown_reason=None if state is not None else self.unknown_reason or why,
+        )
+        if self.rows is None or state is None:
+            return found
+        return replace(found, inside=int(rows_inside(regions, state, self.rows, found).sum()))
 
-def _halfway(here: float, goal: float, axis: OrderedAxis) -> float:
-    middle = (here + goal) / 2
-    if axis.whole:
-        return float(np.floor(middle) if goal > here else np.ceil(middle))
-    return middle if abs(middle - here) > axis.step / 2 else here
+    def _range(self, column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
+        ends, words, steps = axis.told(span)
+        beyond = []
+        for place, value in steps:
+            if (known := self.refuted.get((column, place))) is not None:
+                beyond.append(Beyond(known[0], counterfactual_of(known[1])))
+            else:
+                reason = self.reasons.get((column, place), why)
+                beyond.append(Beyond(value, unknown_reason=reason))
+        return FeatureRange(axis.feature, *ends, words, tuple(beyond))

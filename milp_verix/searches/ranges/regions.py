@@ -27,7 +27,9 @@ from milp_verix.inputs.one_row import (
     several_rows,
 )
 from milp_verix.problem.problem import PosedProblem
+from milp_verix.results.ranges import Ranges
 from milp_verix.searches.ranges.axes import Axis, Ends, OrderedAxis, Span, WordAxis, outside
+from milp_verix.views.ranges_words import ends_told
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
@@ -102,11 +104,7 @@ class Regions:
         return MixedDomain(mixed.integral, (*mixed.rules, *more), mixed.blocks)
 
     def posed(self, state: State) -> PosedProblem | None:
-        """Return the question whether the prediction stays everywhere in a box.
-
-        All features of it may change. None if no input of the box is known that satisfies the
-        rules.
-        """
+        """Return the question if the prediction stays all over a box; None if no input is known."""
         lower, upper = self.ends(state)
         centre = self._centre(state, lower, upper)
         if centre is None:
@@ -267,4 +265,31 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
         numbers = np.array([codes[one] for one in cells])
         one_hot = np.eye(feature.width)[numbers.astype(np.intp)] if feature.one_hot else None
         found[:, group] = numbers[:, None] if one_hot is None else one_hot
+    return found
+
+
+def rows_inside(regions: Regions, state: State, rows: FloatArray, told: Ranges) -> BoolArray:
+    """Mark the ``rows``, (R, d), in the proven box and in the ranges as ``told``; shape (R,)."""
+    posed = regions.posed(state)
+    assert posed is not None  # the input itself is in it
+    lower, upper = (np.array(end) for end in regions.ends(state))
+    for one in told.ranges:
+        (at, *others) = told.groups[one.feature]
+        if one.lower is None or others:
+            continue
+        for end, tighter, (text, beyond) in zip(
+            (lower, upper), (np.maximum, np.minimum), ends_told(told, one), strict=True
+        ):
+            if not beyond and np.isfinite(end[at]):
+                # a number that is told is the model's own that is nearest
+                end[at] = tighter(end[at], float(told.input.dtype.type(float(text))))
+    near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
+    dtype = posed.x.dtype
+    ball, points = posed.ball, rows[near].astype(dtype)
+    exact = np.all(points.astype(np.float64) == rows[near], axis=1)
+    exact &= np.all((ball.inner_lower <= points) & (points <= ball.inner_upper), axis=1)
+    if ball.mixed is not None:
+        exact[exact] = ball.mixed.containing(points[exact].astype(np.float64))
+    found = np.zeros(len(rows), dtype=bool)
+    found[near] = exact
     return found

@@ -24,25 +24,23 @@ import numpy as np
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import LONGEST_WAIT, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
-from milp_verix.solvers.parameters import CBC, cbc_options
 from milp_verix.solvers.session import (
+    LONGEST_WAIT,
     SolveResult,
     SolveStatus,
     Targets,
+    deferred_interrupt,
     refuse_beyond,
     spend_solve,
     start_of,
     units_of_iteration,
 )
+from milp_verix.solvers.solver_parameters import CBC, cbc_options
 from milp_verix.solvers.trust import ask_control
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
-
-name = "cbc"
-capabilities = frozenset({"sos1", "start", "early_stop", "work_limit"})
 
 _CUTOFF_SLACK = 1e-7
 _BOUND_SLACK = 1e-5
@@ -84,9 +82,9 @@ def version_of(path: str) -> str:
 class CbcSession(OwnSession):
     """A program in memory; each solve is a process, with files in a temporary folder."""
 
-    name = name
+    name = "cbc"
     largest_big_m = CBC.largest_big_m
-    capabilities = capabilities
+    capabilities = frozenset({"sos1", "start", "early_stop", "work_limit"})
 
     def __init__(
         self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -103,16 +101,13 @@ class CbcSession(OwnSession):
             raise SolverUnavailableError(f"the CBC binary does not run: {error}") from error
 
     def load(self, program: Program) -> None:
-        """Replace the program; each solve writes it with its cost."""
         refuse_beyond(self, program)
         self._program = program
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns of the program in memory."""
         self._program = self._before("its bounds").with_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         program, targets = self._before("minimising"), targets.within(self.longest)
         numbers = (program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
@@ -228,7 +223,6 @@ class CbcSession(OwnSession):
         return SolveResult(status, bound, point, nodes, iterations, detail, first_seconds=first)
 
     def close(self) -> None:
-        """Forget the program; files are gone already."""
         self._program = None
 
 
@@ -254,4 +248,6 @@ def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSessi
 
 
 _NONE = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
-SOLVER = OwnSolver(name, "EPL-2.0", capabilities, lambda: None if binary() else _NONE, _begin)
+SOLVER = OwnSolver(
+    "cbc", "EPL-2.0", CbcSession.capabilities, lambda: None if binary() else _NONE, _begin
+)

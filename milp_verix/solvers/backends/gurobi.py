@@ -6,37 +6,29 @@ here before a model is built for it, and the error it raises at ``optimize()`` i
 compared, not the status.
 """
 
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import GUROBI, gurobi_options
+from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
+    deferred_interrupt,
     spend_solve,
     start_of,
 )
+from milp_verix.solvers.solver_parameters import GUROBI, gurobi_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
-
-name = "gurobi"
-capabilities = frozenset(
-    {
-        *("quadratic", "indicator", "sos1", "general", "partition"),
-        *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
-        "work_limit",
-    }
-)
 
 _SIZE_LIMIT_ERROR = 10010
 
@@ -44,9 +36,15 @@ _SIZE_LIMIT_ERROR = 10010
 class GurobiSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
-    name = name
+    name = "gurobi"
     dropped = GUROBI.dropped
-    capabilities = capabilities
+    capabilities = frozenset(
+        {
+            *("quadratic", "indicator", "sos1", "general", "partition"),
+            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
+            "work_limit",
+        }
+    )
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -75,7 +73,7 @@ class GurobiSession(OwnSession):
         if self._model is not None:
             self._model.dispose()
             self._model = None
-        try:
+        with self._translating(kept):
             model = gp.Model(env=self._env)
             self._variables = added_columns(gp, model, kept, 0)
             add_rows(model, self._variables, kept, 0)
@@ -84,11 +82,9 @@ class GurobiSession(OwnSession):
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
             self._model = model
-        except gp.GurobiError as error:
-            raise self._translated(error, kept) from error
 
     def _grow(self, program: Program, old: Program) -> None:
-        try:
+        with self._translating(program):
             self._variables.LB = program.column_lower[: old.columns]
             self._variables.UB = program.column_upper[: old.columns]
             if program.columns > old.columns:
@@ -96,16 +92,13 @@ class GurobiSession(OwnSession):
                 both = [*self._variables.tolist(), *new.tolist()]
                 self._variables = self._gp.MVar.fromlist(both)
             add_rows(self._model, self._variables, program, old.rows)
-        except self._gp.GurobiError as error:
-            raise self._translated(error, program) from error
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         changed = self._variables[columns]
         changed.LB, changed.UB = lower, upper
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
-        gp, grb, model = self._gp, self._gp.GRB, self._model
+        grb, model = self._gp.GRB, self._model
         program = self._before("minimising")
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
@@ -130,13 +123,10 @@ class GurobiSession(OwnSession):
             elif where == grb.Callback.MIP and not running.cbGet(grb.Callback.MIP_NODCNT):
                 seen["root"] = float(running.cbGet(grb.Callback.MIP_OBJBND))
 
-        interrupt, deadline = Interrupt(), targets.deadline()
+        deadline = targets.deadline()
         seen: dict[str, float] = {}
-        try:
-            with deferred_interrupt() as interrupt:
-                model.optimize(watch)
-        except gp.GurobiError as error:
-            raise self._translated(error, program) from error
+        with self._translating(program), deferred_interrupt() as interrupt:
+            model.optimize(watch)
         if model.Status == grb.INTERRUPTED:
             raise KeyboardInterrupt  # Gurobi's own handler was faster, and swallowed the signal
         status = {
@@ -167,17 +157,20 @@ class GurobiSession(OwnSession):
             first_seconds=seen.get("first"),
         )
 
-    def _translated(self, error: Any, program: Program) -> SolverError:
-        if error.errno == _SIZE_LIMIT_ERROR:
+    @contextmanager
+    def _translating(self, program: Program) -> Iterator[None]:
+        try:
+            yield
+        except self._gp.GurobiError as error:
+            if error.errno != _SIZE_LIMIT_ERROR:
+                raise SolverError(f"Gurobi error {error.errno}: {error}") from error
             size = f"{program.rows} rows and {program.columns} columns"
-            return LicenceLimitError(
+            raise LicenceLimitError(
                 f"Gurobi's licence does not cover {size} (error {error.errno}; the licence "
                 "that comes with gurobipy ends at 2000 of either): get a full licence, or use highs"
-            )
-        return SolverError(f"Gurobi error {error.errno}: {error}")
+            ) from error
 
     def close(self) -> None:
-        """Give the model and the environment, and with it the licence, back."""
         if self._model is not None:
             self._model.dispose()
             self._model = None
@@ -235,10 +228,4 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
-SOLVER = OwnSolver(
-    name,
-    "proprietary, free up to 2000 columns",
-    capabilities,
-    partial(missing, "gurobipy"),
-    GurobiSession,
-)
+SOLVER = own_solver(GurobiSession, "proprietary, free up to 2000 columns", "gurobipy")

@@ -8,7 +8,6 @@ bound. ``objective_bound`` is not used: it makes the dual bound that HiGHS repor
 
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,34 +15,29 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import (
+from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.session import (
+    NODE_LIMIT,
+    Interrupt,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    deferred_interrupt,
+    spend_solve,
+    start_of,
+    units_of_iteration,
+)
+from milp_verix.solvers.solver_parameters import (
     HIGHS_DROPS,
     HIGHS_HEURISTICS,
     HIGHS_LEAN,
     Options,
     highs_options,
 )
-from milp_verix.solvers.session import (
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-    start_of,
-    units_of_iteration,
-)
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
-
-name = "highs"
-capabilities = frozenset(
-    {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
-)
-
 
 # of MIPs, measured by benchmarks/work_clock.py: HiGHS does not tell the iterations so far
 _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
@@ -52,9 +46,11 @@ _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 class HighsSession(OwnSession):
     """One ``Highs`` object, kept between solves."""
 
-    name = name
+    name = "highs"
     dropped = HIGHS_DROPS
-    capabilities = capabilities
+    capabilities = frozenset(
+        {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
+    )
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -114,7 +110,6 @@ class HighsSession(OwnSession):
         self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         highs, program = self._highs, self._before("minimising")
         self._integer = bool(program.integer.any())
         self._per_iteration = units_of_iteration(program)
@@ -137,10 +132,7 @@ class HighsSession(OwnSession):
         self._late = False
         self._root_bound, self._first_seconds, self._began = None, None, time.monotonic()
         with deferred_interrupt() as self._interrupt:
-            if highs.run() == self._highspy.HighsStatus.kError:
-                # another session of this process had another number of threads, and left them
-                highs.resetGlobalScheduler(True)
-                highs.run()
+            run(highs)
             left = self._deadline.seconds
             timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
             if timed_out and left > 0.1 * targets.seconds:
@@ -195,9 +187,17 @@ class HighsSession(OwnSession):
         )
 
     def close(self) -> None:
-        """Free the model."""
         self._highs.clearCallbacks()
         self._highs.clear()
+
+
+def run(model: Any) -> None:
+    """Solve; where that fails, another session had another number of threads, and left them."""
+    import highspy
+
+    if model.run() == highspy.HighsStatus.kError:
+        model.resetGlobalScheduler(True)
+        model.run()
 
 
 def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
@@ -210,10 +210,7 @@ def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
 
 
 def pass_program(model: Any, program: Program) -> None:
-    """Replace the model in a ``Highs`` object; ``SolverError`` where it refuses.
-
-    Entries of up to ``HIGHS_DROPS`` are dropped: see :meth:`~verix_encodings.Program.without_tiny`.
-    """
+    """Replace the model in a ``Highs`` object; ``SolverError`` where it refuses."""
     import highspy
 
     matrix = program.matrix
@@ -274,4 +271,4 @@ _GENERAL: Options = {
 }
 
 
-SOLVER = OwnSolver(name, "MIT", capabilities, partial(missing, "highspy"), HighsSession)
+SOLVER = own_solver(HighsSession, "MIT", "highspy")

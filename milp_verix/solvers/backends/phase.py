@@ -18,21 +18,26 @@ proven, and their multipliers are its certificate.
 import heapq
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.interrupt import Interrupt, deferred_interrupt
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import HIGHS_DROPS
-from milp_verix.solvers.session import SolveResult, SolveStatus, Targets, refuse_beyond
+from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.session import (
+    Interrupt,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    deferred_interrupt,
+    refuse_beyond,
+)
+from milp_verix.solvers.solver_parameters import HIGHS_DROPS
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
-from verix_encodings.proofs import Case, Leaf, SafeBound
+from verix_encodings.safe_bounds import Case, Leaf, SafeBound
 
 _GAP = 1e-9
 _LARGEST = float(np.finfo(np.float64).max)
@@ -108,7 +113,6 @@ class Search:
         return own == targets and np.array_equal(self.cost, cost)
 
     def close(self, node: Node) -> None:
-        """Count ``node`` as done."""
         self.closed = min(self.closed, node.bound)
         if self.targets.certify:
             self.leaves.append(node)
@@ -130,8 +134,6 @@ class Search:
         )
 
 
-name = "phase"
-capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 _DECIDED = 1e-9
 
 
@@ -169,10 +171,10 @@ class _Loaded:
 class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
-    name = name
+    name = "phase"
     largest_big_m = np.inf
     dropped = HIGHS_DROPS
-    capabilities = capabilities
+    capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -183,7 +185,6 @@ class PhaseSession(OwnSession):
         self._state: _Loaded
 
     def load(self, program: Program) -> None:
-        """Replace the program: its relaxation becomes the warm one."""
         refuse_beyond(self, program)
         self._program = None
         self._lp.load(program)
@@ -205,10 +206,7 @@ class PhaseSession(OwnSession):
             loaded.lower, loaded.upper, loaded.unfinished = low, high, None
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`.
-
-        A search that ran out of time goes on if it is the next one asked for again.
-        """
+        """Minimise as any session; a search that ran out of time goes on if asked again."""
         self._before("minimising")
         loaded, targets, began = self._state, targets.within(self._given.seconds), time.monotonic()
         search, loaded.unfinished = loaded.unfinished, None
@@ -269,7 +267,6 @@ class PhaseSession(OwnSession):
         return SolveStatus.OPTIMAL, "optimal"
 
     def close(self) -> None:
-        """Free the model."""
         self._lp.close()
 
 
@@ -330,6 +327,4 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
     return False
 
 
-SOLVER = OwnSolver(
-    name, "BSD-3-Clause, HiGHS MIT", capabilities, partial(missing, "highspy"), PhaseSession
-)
+SOLVER = own_solver(PhaseSession, "BSD-3-Clause, HiGHS MIT", "highspy")

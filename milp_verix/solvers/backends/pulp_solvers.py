@@ -19,15 +19,9 @@ import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
-from milp_verix.solvers.parameters import SolverParameters, parameters_of
-from milp_verix.solvers.session import finite
-from milp_verix.solvers.trust import (
-    Attempt,
-    FamilySession,
-    FamilySolver,
-    Outcome,
-    Solve,
-)
+from milp_verix.solvers.session import constraints_of, finite
+from milp_verix.solvers.solver_parameters import SolverParameters, parameters_of
+from milp_verix.solvers.trust import Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -44,7 +38,6 @@ class PulpSolver(FamilySolver):
     package = "PuLP MIT"
 
     def unavailable(self) -> str | None:
-        """Return why PuLP or the solver behind it cannot be used, or None."""
         try:
             import pulp
         except ImportError as error:
@@ -60,7 +53,6 @@ class PulpSolver(FamilySolver):
         return f"{self.native}: {problem}; what it finds: {found or 'no solver'}"
 
     def session(self, threads: int, tolerances: Tolerances) -> "PulpSession":
-        """Return a session in this process."""
         return PulpSession(self, threads, tolerances)
 
 
@@ -102,7 +94,6 @@ class PulpSession(FamilySession):
         self._rows = [row for _, row in rows_of(self._pulp, kept, self._variables)]
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        """Change the bounds of some columns; the problem is built again."""
         self.load(self._before("its bounds").with_bounds(columns, lower, upper))
 
     def _posed(self, cost: FloatArray) -> Solve:
@@ -155,18 +146,7 @@ def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int 
 
 def rows_of(pulp: Any, program: Program, variables: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Yield constraints, two for a row with two sides, with the number of the row."""
-    matrix = program.matrix
-    for i in range(program.rows):
-        entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        body = _sum(pulp, matrix.data[entries], matrix.indices[entries], variables)
-        low, high = float(program.row_lower[i]), float(program.row_upper[i])
-        if low == high:
-            yield i, body == low
-            continue
-        if np.isfinite(low):
-            yield i, body >= low
-        if np.isfinite(high):
-            yield i, body <= high
+    return constraints_of(program, 0, lambda factors, at: _sum(pulp, factors, at, variables))
 
 
 def _sum(pulp: Any, coefficients: FloatArray, columns: IntArray, variables: Sequence[Any]) -> Any:
@@ -195,3 +175,6 @@ def _arguments(
     known = inspect.signature(type(pulp.getSolver(native, msg=False))).parameters
     wishes = {"gapRel": 0.0, "threads": threads, "keepFiles": False}
     return arguments | {key: value for key, value in wishes.items() if key in known}
+
+
+SOLVER = PulpSolver()

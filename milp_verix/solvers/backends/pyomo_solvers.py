@@ -16,16 +16,9 @@ import numpy as np
 from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.parameters import parameters_of
 from milp_verix.solvers.session import finite, in_words
-from milp_verix.solvers.trust import (
-    TRUSTED,
-    Attempt,
-    FamilySession,
-    FamilySolver,
-    Outcome,
-    Solve,
-)
+from milp_verix.solvers.solver_parameters import parameters_of
+from milp_verix.solvers.trust import TRUSTED, Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import FloatArray, IntArray, dense
 
@@ -126,12 +119,10 @@ class PyomoSolver(FamilySolver):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Capabilities of the solver that Pyomo passes on."""
         in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
         return parameters_of(self.native).capabilities | in_place
 
     def unavailable(self) -> str | None:
-        """Return why Pyomo or the solver behind it cannot be used, or None."""
         try:
             import pyomo.environ as pyo
         except ImportError as error:
@@ -142,7 +133,6 @@ class PyomoSolver(FamilySolver):
         return f"Pyomo does not find {self.native!r} here; some that it finds: {found or 'none'}"
 
     def session(self, threads: int, tolerances: Tolerances) -> "PyomoSession":
-        """Return a session in this process."""
         return PyomoSession(self, threads, tolerances)
 
 
@@ -246,6 +236,8 @@ class PyomoSession(FamilySession):
         return self._filled([variable.value for variable in self._variables])
 
     def close(self) -> None:
-        """Forget the model."""
         super().close()
         self._model, self._interface = None, None
+
+
+SOLVER = PyomoSolver()

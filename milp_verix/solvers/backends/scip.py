@@ -12,30 +12,22 @@ import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, OwnSolver, missing
-from milp_verix.solvers.parameters import SCIP_DROPS, scip_options
+from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
+    constraints_of,
     finite,
     spend_solve,
     start_of,
     units_of_iteration,
 )
+from milp_verix.solvers.solver_parameters import SCIP_DROPS, scip_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
-
-name = "scip"
-capabilities = frozenset(
-    {
-        *("quadratic", "indicator", "sos1", "partition"),
-        *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
-        "work_limit",
-    }
-)
 
 _STATUS = {
     "optimal": SolveStatus.OPTIMAL,
@@ -52,9 +44,15 @@ _STATUS = {
 class ScipSession(OwnSession):
     """One model; between solves it is in the stage in which it may be changed."""
 
-    name = name
+    name = "scip"
     dropped = SCIP_DROPS
-    capabilities = capabilities
+    capabilities = frozenset(
+        {
+            *("quadratic", "indicator", "sos1", "partition"),
+            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
+            "work_limit",
+        }
+    )
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
@@ -106,23 +104,12 @@ class ScipSession(OwnSession):
         for low, high, whole in list(ends)[columns:]:
             kind = "B" if whole else "C"
             self._variables.append(self._model.addVar(vtype=kind, lb=finite(low), ub=finite(high)))
-        for i in range(rows, program.rows):
-            entries = slice(program.matrix.indptr[i], program.matrix.indptr[i + 1])
-            body = self._sum(program.matrix.data[entries], program.matrix.indices[entries])
-            self._add_row(body, float(program.row_lower[i]), float(program.row_upper[i]))
+        for _, row in constraints_of(program, rows, self._sum):
+            self._model.addCons(row)
 
     def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
         pairs = zip(coefficients.tolist(), columns.tolist(), strict=True)
         return self._scip.quicksum(a * self._variables[j] for a, j in pairs)
-
-    def _add_row(self, body: Any, low: float, high: float) -> None:
-        if low == high:
-            self._model.addCons(body == low)
-            return
-        if np.isfinite(low):
-            self._model.addCons(body >= low)
-        if np.isfinite(high):
-            self._model.addCons(body <= high)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         for j, low, high in zip(columns, lower, upper, strict=True):
@@ -130,7 +117,6 @@ class ScipSession(OwnSession):
             self._model.chgVarUb(self._variables[j], finite(high))
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        """Minimise ``cost·v``; see :class:`~milp_verix.solvers.session.Session`."""
         program, model = self._before("minimising"), self._model
         targets = targets.within(self._given.seconds)
         deadline, self._limit.most = targets.deadline(), targets.work / units_of_iteration(program)
@@ -202,15 +188,11 @@ class ScipSession(OwnSession):
         )
 
     def close(self) -> None:
-        """Free the model."""
         self._model = self._program = None
 
 
 def _iteration_limit(package: Any) -> Any:
-    """Return an event handler that ends a solve after ``most`` iterations, looking at each LP.
-
-    SCIP has no such limit of its own. It notes the time of the first solution, too.
-    """
+    """Return an event handler with a limit of iterations, which SCIP lacks."""
 
     class IterationLimit(package.Eventhdlr):  # type: ignore[misc]
         most = np.inf
@@ -240,4 +222,4 @@ def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> RemoteSe
     return RemoteSession(partial(ScipSession, threads, tolerances, given))
 
 
-SOLVER = OwnSolver(name, "Apache-2.0", capabilities, partial(missing, "pyscipopt"), _begin)
+SOLVER = own_solver(ScipSession, "Apache-2.0", "pyscipopt", _begin)

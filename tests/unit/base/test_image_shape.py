@@ -28,7 +28,7 @@ from milp_verix import (
 )
 from milp_verix.base.image_shape import image_shape_of, shape_seen
 from milp_verix.cli.app import app
-from milp_verix.views.figures.image_view import image_view
+from milp_verix.views.image_view import image_view
 from tests.support.onnx_models import FLOAT, build, loaded, node
 from tests.support.published_data import shared_file
 from tests.support.random_networks import random_layers

@@ -16,7 +16,7 @@ from milp_verix import (
     relevance,
     robustness_radius,
 )
-from milp_verix.inputs.features import continuous, integer
+from milp_verix.inputs.feature import continuous, integer
 from milp_verix.inputs.inputs import Inputs
 from tests.support.certificates import checked
 from tests.support.random_networks import as_layers, dense_network, random_layers

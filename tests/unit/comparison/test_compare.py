@@ -13,12 +13,12 @@ import pytest
 import milp_verix
 from milp_verix import Answer, InputError, compare
 from milp_verix.base.errors import LicenceLimitError
-from milp_verix.comparison.stored_checks import checks_of
+from milp_verix.comparison.compare import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.lying_solvers import Made, at_call, ctrl_c, honest, no_idea, register

@@ -14,7 +14,7 @@ from milp_verix import Answer, Comparison, Problem, Verdict, compare
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.problem.search import USUAL
 from milp_verix.results.comparison import Pair, Run, SolverTime
-from milp_verix.views.words.text_tables import remarks
+from milp_verix.views.text_tables import remarks
 from tests.support.digits_example import images, network
 from tests.support.lying_solvers import all_holds, register
 from tests.support.random_networks import as_layers, dense_network, random_layers

@@ -22,7 +22,7 @@ from milp_verix import (
 )
 from milp_verix.cli.app import app
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.result_words import facts_of
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import dense_network, random_layers
 

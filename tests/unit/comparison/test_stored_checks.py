@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from milp_verix import InputError
-from milp_verix.comparison.stored_checks import checks_of, read_checks, write_checks
+from milp_verix.comparison.compare import checks_of, read_checks, write_checks
 from tests.support.digits_example import explained
 
 

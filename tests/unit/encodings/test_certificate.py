@@ -14,7 +14,7 @@ from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from tests.support.unsolvable_problems import hard_cost, hard_program
 from verix_encodings import Program, ProgramBuilder
-from verix_encodings.proofs import Leaf, certified_bound
+from verix_encodings.safe_bounds import Leaf, certified_bound
 
 Cost = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from tests.support.random_networks import random_graph, random_layers
 from verix_encodings import Affine, Curve, Interval, Network, Relu, crown_bounds
 from verix_encodings.bounds.curves import SQRT
-from verix_encodings.propagation.interval_bounds import NoBoundsError
+from verix_encodings.interval_bounds import NoBoundsError
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -5,7 +5,7 @@ import pytest
 
 from verix_encodings import Expressions, Interval
 from verix_encodings.arrays import FloatArray
-from verix_encodings.proofs import tightened_range
+from verix_encodings.safe_bounds import tightened_range
 
 
 class Box:

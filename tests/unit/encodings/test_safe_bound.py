@@ -22,7 +22,7 @@ from verix_encodings import (
     crown_bounds,
     encode,
 )
-from verix_encodings.proofs import SafeBound, encoding_error
+from verix_encodings.safe_bounds import SafeBound, encoding_error
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

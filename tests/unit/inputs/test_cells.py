@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix import InputError, binary, category, continuous, fixed, integer, ordinal
 from milp_verix.inputs.cells import code_in
-from milp_verix.inputs.features import Feature
+from milp_verix.inputs.feature import Feature
 
 AGE = integer("age", 18, 75)
 WAGE = continuous("wage", 0, 1e6)

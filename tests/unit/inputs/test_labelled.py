@@ -14,7 +14,7 @@ import pytest
 import milp_verix as mv
 from milp_verix import InputError, Problem
 from milp_verix.searches.feature_sets import feature_set
-from milp_verix.views.words.notice import reasons_of
+from milp_verix.views.notice import reasons_of
 from tests.support.repository import ROOT
 
 pytest.importorskip("sklearn")

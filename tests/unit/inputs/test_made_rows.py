@@ -37,7 +37,7 @@ PARTS = [
 
 def test_they_hold_what_was_fitted_and_numbers_beyond() -> None:
     fitted = ColumnTransformer(PARTS).fit(TABLE)
-    rows = made_rows(fitted, encoding_of(fitted)).table
+    rows, _ = made_rows(fitted, encoding_of(fitted))
     assert [*rows] == [*TABLE]
     for name in ("town", "code", "sex"):
         counts = rows[name].value_counts()
@@ -58,18 +58,18 @@ def test_they_hold_what_was_fitted_and_numbers_beyond() -> None:
 def test_their_coordinates_are_those_of_the_inputs() -> None:
     frame = TABLE.dropna()
     fitted = ColumnTransformer(PARTS).fit(frame)
-    made = made_rows(fitted, encoding_of(fitted))
+    table, made = made_rows(fitted, encoding_of(fitted))
     inputs = Inputs.from_pipeline(fitted, frame)
-    rows = [inputs.row(row) for row in made.table.to_dict("records")]
-    np.testing.assert_array_equal(made.inputs, rows)
+    rows = [inputs.row(row) for row in table.to_dict("records")]
+    np.testing.assert_array_equal(made, rows)
 
 
 def test_arrays_have_no_names() -> None:
     array = TABLE.dropna()[["age", "town", "wage"]].to_numpy(dtype=object)
     parts = [("n", StandardScaler(), [2]), ("w", OneHotEncoder(), [1])]
     fitted = ColumnTransformer(parts).fit(array)
-    made = made_rows(fitted, encoding_of(fitted)).table
+    made, _ = made_rows(fitted, encoding_of(fitted))
     assert made.shape[1] == 3
     assert {*made[:, 1]} == {*array[:, 1]}
     scaler = StandardScaler().fit(array[:, [0, 2]])
-    assert made_rows(scaler, encoding_of(scaler)).table.dtype == np.float64
+    assert made_rows(scaler, encoding_of(scaler))[0].dtype == np.float64

@@ -9,8 +9,8 @@ import pytest
 import milp_verix
 from milp_verix import Explanation, Inputs, category, continuous, integer
 from milp_verix.inputs.radii import radii_of, still_features
-from milp_verix.views.pages.feature_rows import feature_view
-from milp_verix.views.words.any_result import facts_of, title
+from milp_verix.views.result_page import feature_view
+from milp_verix.views.result_words import facts_of, title
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network

@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 
 from milp_verix import Explanation, InputError, Inputs, explain
 from milp_verix.base.stored_numbers import parsed
-from milp_verix.inputs.features import binary, category, continuous, fixed, integer, ordinal
-from milp_verix.inputs.inputs import Quantity, Rule
+from milp_verix.inputs.feature import binary, category, continuous, fixed, integer, ordinal
+from milp_verix.inputs.rules import Quantity, Rule
 
 WORDS = ["red", "it's", '"', "ﬁn", "a\\b", "Ω\u2028"]
 FEATURES = [

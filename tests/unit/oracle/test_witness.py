@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import Problem
-from milp_verix.inputs.features import integer
+from milp_verix.inputs.feature import integer
 from milp_verix.oracle.verdict import replayed
 from tests.support.lying_solvers import with_lying_ball
 from tests.support.random_networks import as_layers, dense_network

@@ -16,8 +16,8 @@ import pytest
 from milp_verix import Enumeration, Explanation, InputError, explain
 from milp_verix.results.base import array_hash
 from milp_verix.results.json_format import dump, load
-from milp_verix.views.figures.plot import plot
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.plot import plot
+from milp_verix.views.result_words import facts_of
 from tests.support.described_results import described
 from tests.support.digits_example import explained, images, network
 from tests.support.random_networks import as_layers, dense_network

@@ -13,7 +13,7 @@ from milp_verix.results import plain_counterfactuals
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import as_layers, dense_network
 
-_HOMES = ("searches.explain.explain", "searches.minimum.minimum")
+_HOMES = ("searches.explain_search", "searches.minimum.smallest")
 
 
 def _both(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Explanation]:
@@ -96,7 +96,7 @@ def test_contrasts_are_as_near_as_those_of_the_search(
     network, options = case.network(tmp_path), {"epsilon": case.epsilon, "inputs": case.inputs}
     plain = milp_verix.contrastive(network, case.point, **options)
     monkeypatch.setattr(
-        "milp_verix.searches.contrast.contrastive.plain_counterfactual", lambda _, one, *__: one
+        "milp_verix.searches.contrastive.plain_counterfactual", lambda _, one, *__: one
     )
     raw = milp_verix.contrastive(network, case.point, **options)
     assert plain.replay(network)

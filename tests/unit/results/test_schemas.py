@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from milp_verix import InputError, Inputs, read_study, write_report
-from milp_verix.inputs.features import category, continuous, fixed, integer
+from milp_verix.inputs.feature import category, continuous, fixed, integer
 from milp_verix.results.json_format import KINDS
 from tests.support.certificates import changed
 from tests.support.documents import FEATURES, Document, written_documents

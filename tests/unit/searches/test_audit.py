@@ -12,7 +12,7 @@ import milp_verix
 from milp_verix import Audit, AuditProgress, Counterfactual, InputError, Verdict
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT, Answer
-from milp_verix.searches.audit import ROUNDED
+from milp_verix.searches.audit_search import ROUNDED
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import EPSILON, explained, images, network
@@ -223,7 +223,7 @@ def test_a_counterexample_inside_the_explanation_is_refused() -> None:
 
 def test_undecided_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # its share is of work: on a busy machine half of it takes longer than the limit
-    monkeypatch.setattr("milp_verix.searches.audit._FIRST_SHARE", 0.02)
+    monkeypatch.setattr("milp_verix.searches.audit_search._FIRST_SHARE", 0.02)
     found = milp_verix.audit(hard_network(tmp_path), HARD_X, [], time_limit=1.5, **HARD_OPTIONS)
     assert found.sound is None
     assert found.unknown_reason is not None
@@ -348,7 +348,8 @@ def test_ctrl_c_while_the_order_is_made(monkeypatch: pytest.MonkeyPatch) -> None
     def interrupted(*_: object, **__: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("milp_verix.searches.audit.resolve_order", lambda *_, **__: interrupted)
+    resolver = "milp_verix.searches.audit_search.resolve_order"
+    monkeypatch.setattr(resolver, lambda *_, **__: interrupted)
     for features in (explained().explanation, explained().explanation[3:]):
         found = milp_verix.audit(network(), images()[15], features, epsilon=EPSILON)
         assert found.sound is (len(features) == explained().size)

@@ -41,8 +41,8 @@ from tests.support.fake_session import FakeSolver
 from tests.support.installed_solvers import SLOW
 from tests.support.random_networks import as_layers, dense_network
 
-minimum_module = importlib.import_module("milp_verix.searches.minimum.minimum")
-master_module = importlib.import_module("milp_verix.searches.minimum.masters")
+minimum_module = importlib.import_module("milp_verix.searches.minimum.smallest")
+master_module = importlib.import_module("milp_verix.searches.minimum.smallest")
 
 
 def as_sets(listed: Iterable[Iterable[int]]) -> Sets:

@@ -8,12 +8,13 @@ import pytest
 
 from milp_verix import Inputs, Problem, Tolerances, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.inputs.features import integer
+from milp_verix.inputs.feature import integer
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.results.explanation import Explanation
-from milp_verix.searches.budget_bound import disjoint_contrasts, needed_features
+from milp_verix.searches.budget_bound import needed_features
 from milp_verix.solvers import open_session
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.result_words import facts_of
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
 from tests.support.exhaustive_explanations import posed, truth

@@ -18,8 +18,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.ranges import RadiusBracket
 from milp_verix.searches import brackets as balls
 from milp_verix.searches.brackets import Balls, Bracket
-from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.radius_words import bracket_text
+from milp_verix.views.radius_words import bracket_text
+from milp_verix.views.result_words import facts_of
 from tests.support import digits_example as digits
 from tests.support.interrupts import interrupting
 from tests.support.known_radius_network import CRITICAL, X, valley

@@ -21,7 +21,7 @@ from milp_verix.solvers import (
     why_auto,
 )
 from milp_verix.solvers.backends import cbc, highs, phase
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.installed_solvers import hide, needs, why_not
 from tests.support.random_networks import as_layers, cube, dense_network, network_of, random_layers
 from tests.support.scipy_reference import over

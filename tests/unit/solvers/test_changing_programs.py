@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import LicenceLimitError
 from milp_verix.solvers import SOLVERS, Session, SolveStatus, Targets, open_session
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import each_solver, needs, solvers_with
 from tests.support.random_networks import cube, network_of, random_layers

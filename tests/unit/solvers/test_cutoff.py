@@ -7,7 +7,7 @@ import pytest
 
 from milp_verix.base.errors import SolverError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
-from milp_verix.solvers.parameters import CBC, HIGHS, UNKNOWN
+from milp_verix.solvers.solver_parameters import CBC, HIGHS, UNKNOWN
 from milp_verix.solvers.trust import Attempt, Outcome, minimise_by_cutoff
 from verix_encodings import Program, ProgramBuilder
 

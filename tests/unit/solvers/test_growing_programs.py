@@ -12,7 +12,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session
 from milp_verix.solvers.backends.scip import ScipSession
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import each_solver, needs, solvers_with
 from tests.support.random_networks import cube, network_of, random_layers

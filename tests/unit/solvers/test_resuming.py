@@ -10,7 +10,7 @@ from milp_verix.solvers.backends.phase import PhaseSession
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from verix_encodings import Program
-from verix_encodings.proofs import certified_bound
+from verix_encodings.safe_bounds import certified_bound
 
 
 def drawn(seed: int) -> tuple[Program, NDArray[np.float64]]:

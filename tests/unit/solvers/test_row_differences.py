@@ -6,11 +6,11 @@ import pytest
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import SolveStatus, warm_lp as row_differences
-from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.session import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp, absolute, references, relative
 from verix_encodings.arrays import FloatArray
 from verix_encodings.program import Program, ProgramBuilder
-from verix_encodings.proofs import SafeBound
+from verix_encodings.safe_bounds import SafeBound
 
 _SHARES = 12
 _LAYERS = 5

@@ -6,7 +6,7 @@ import pytest
 from milp_verix.base.clock import NO_LIMIT, deadline_in
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import SolveStatus, warm_lp as live_lp
-from milp_verix.solvers.interrupt import Interrupt
+from milp_verix.solvers.session import Interrupt
 from milp_verix.solvers.warm_lp import WarmLp
 from verix_encodings.program import Program, ProgramBuilder
 

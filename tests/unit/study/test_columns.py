@@ -20,7 +20,7 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.study.table import use_of_columns, without_part
-from milp_verix.views.words.text_tables import ColumnUse, TableUse, columns_sentence, columns_table
+from milp_verix.views.text_tables import ColumnUse, TableUse, columns_sentence, columns_table
 from tests.support.command_line import run_here
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.pages import check_page, image, study

@@ -13,8 +13,8 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.api.calls import compare
-from milp_verix.views.words.audit_words import audit_headline
-from milp_verix.views.words.radius_words import radii_headline
+from milp_verix.views.audit_words import audit_headline
+from milp_verix.views.radius_words import radii_headline
 from tests.support.command_line import run_here
 from tests.support.digits_example import EPSILON, images, network
 from tests.support.pages import HOSTILE, check_page, comparison, image, study, table

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import milp_verix
 from milp_verix import InputError, explain_many, read_solver_study, write_report
 from milp_verix.cli.app import app
-from milp_verix.comparison.stored_checks import checks_of, hard_checks
+from milp_verix.comparison.compare import checks_of, hard_checks
 from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Pair
 from milp_verix.results.solver_study import SHIFT, SolverTimes
@@ -165,7 +165,7 @@ def test_the_picture_and_the_report(journal: Path, tmp_path: Path) -> None:
 
 
 def test_a_study_without_answers_has_no_picture() -> None:
-    from milp_verix.views.figures.plot import plot_solver_study
+    from milp_verix.views.plot import plot_solver_study
 
     with pytest.raises(InputError, match="no check has an answer"):
         plot_solver_study(_times([[INF, INF]]))

@@ -1,14 +1,20 @@
-"""Piecewise linear functions: activations are affine maps of ReLUs; maxima of several tensors.
+"""Piecewise linear functions, maxima of tensors, and functions that jump: rounding, comparisons.
 
-The chains are chosen so that values between two ReLUs keep the bounds of the function:
-interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``.
+Activations are chains of ReLUs, chosen so that values between two of them keep the bounds of the
+function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``. A truth
+value is the number 0 or 1.
 """
 
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import numpy as np
+import onnx
 
-from milp_verix.models.onnx.registry import NodeContext, operator
+from milp_verix.models.onnx.builder import Builder
+from milp_verix.models.onnx.operators.products import multiply, reciprocal
+from milp_verix.models.onnx.operators.selection import FLOAT_TYPES
+from milp_verix.models.onnx.registry import NodeContext, OperatorFunction, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,
@@ -21,6 +27,7 @@ from milp_verix.models.onnx.symbol import (
     scale,
     times,
 )
+from verix_encodings.arrays import IntArray
 
 _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose nothing
 # Beyond, end + relu(x − end) loses x; x + relu(end − x) does not. Exporters write the largest
@@ -28,10 +35,51 @@ _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose n
 _FAR = 2.0**20
 
 
-@operator("Relu")
-def relu(node: NodeContext, x: Tensor) -> Tensor:
-    """``max(x, 0)``, elementwise."""
-    return node.builder.relu(as_symbol(x))
+def _one() -> Symbol:
+    return as_symbol(np.array(1.0))
+
+
+def _minus(x: Symbol) -> Symbol:
+    return scale(x, -1.0)
+
+
+_OF_ONE: dict[str, tuple[Callable[[Builder, Symbol], Symbol], str]] = {
+    "Relu": (Builder.relu, "``max(x, 0)``, elementwise."),
+    "Abs": (Builder.absolute, "``|x| = 2 relu(x) − x``."),
+    "Neg": (lambda _, x: _minus(x), "``-x``."),
+    "Not": (lambda builder, x: builder.truth(add(_one(), _minus(x))), "``1 − x``."),
+    "Floor": (
+        lambda builder, x: builder.step(x, "floor"),
+        "The greatest whole number that is not above.",
+    ),
+    "Ceil": (
+        lambda builder, x: _minus(builder.step(_minus(x), "floor")),
+        "The least whole number that is not below: ``−⌊−x⌋``.",
+    ),
+    "Round": (
+        lambda builder, x: builder.step(x, "round"),
+        "The nearest whole number, the even one of two.",
+    ),
+    "Sign": (
+        lambda builder, x: add(builder.step(x, "above"), _minus(builder.step(_minus(x), "above"))),
+        "1, 0 or −1: two steps.",
+    ),
+    "Sqrt": (Builder.root, "The square root; of a mean of squares it is a norm."),
+    "Reciprocal": (reciprocal, "``1 / x``."),
+}
+"""Functions of one tensor without attributes."""
+
+
+def _of_one(of: Callable[[Builder, Symbol], Symbol], told: str) -> OperatorFunction:
+    def function(node: NodeContext, x: Tensor) -> Tensor:
+        return of(node.builder, as_symbol(x))
+
+    function.__doc__ = told
+    return function
+
+
+for _name, _entry in _OF_ONE.items():
+    operator(_name)(_of_one(*_entry))
 
 
 @operator("LeakyRelu", attributes=("alpha",))
@@ -49,12 +97,6 @@ def prelu(node: NodeContext, x: Tensor, slope: Tensor) -> Tensor:
     if result.shape != x.shape:
         raise node.malformed(f"a slope of shape {slope.shape} does not fit an input {x.shape}")
     return result
-
-
-@operator("Abs")
-def abs_(node: NodeContext, x: Tensor) -> Tensor:
-    """``|x| = 2 relu(x) − x``."""
-    return node.builder.absolute(as_symbol(x))
 
 
 @operator("Clip", attributes=("min", "max"))
@@ -90,33 +132,26 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
     jump = threshold - node.number("bias", 0.0)
     if threshold < 0:
         raise node.unsupported("its lambd is negative")
-    shift = as_symbol(np.array(-threshold))
-    sides = []
-    for side in (as_symbol(x), scale(as_symbol(x), -1.0)):
-        beyond = add(side, shift)
-        drawn = node.builder.relu(beyond)
-        if jump:
-            drawn = add(drawn, scale(node.builder.step(beyond, "above"), jump))
-        sides.append(drawn)
-    return add(sides[0], scale(sides[1], -1.0))
+
+    def drawn(side: Symbol) -> Symbol:
+        beyond = add(side, as_symbol(np.array(-threshold)))
+        line = node.builder.relu(beyond)
+        return add(line, scale(node.builder.step(beyond, "above"), jump)) if jump else line
+
+    return add(drawn(as_symbol(x)), _minus(drawn(_minus(as_symbol(x)))))
 
 
 @operator("Max")
 def max_(node: NodeContext, *xs: Tensor) -> Tensor:
     """The greatest of any number of tensors, broadcast; constants among them are one ReLU."""
-    symbols = [x for x in xs if isinstance(x, Symbol)]
-    constants = [x for x in xs if not isinstance(x, Symbol)]
-    greatest = _greatest(node, symbols)
-    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
+    return _greatest(node, xs)
 
 
 @operator("Min")
 def min_(node: NodeContext, *xs: Tensor) -> Tensor:
     """The least of any number of tensors, broadcast; constants among them are one ReLU."""
-    symbols = [scale(x, -1.0) for x in xs if isinstance(x, Symbol)]
-    constants = [x for x in xs if not isinstance(x, Symbol)]
-    least = scale(_greatest(node, symbols), -1.0)
-    return at_most(node, least, reduce(np.minimum, constants)) if constants else least
+    opposite = [_minus(x) if isinstance(x, Symbol) else -x.astype(np.float64) for x in xs]
+    return _minus(_greatest(node, opposite))
 
 
 def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
@@ -150,11 +185,103 @@ def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
     return scale(at_least(node, scale(x, -1.0), -high.astype(np.float64)), -1.0)
 
 
-def _greatest(node: NodeContext, xs: list[Symbol]) -> Symbol:
-    if len(xs) == 1:
-        return xs[0]
-    if len(xs) == 2 and ratio(*xs) == -1.0:
-        return node.builder.absolute(xs[0])
-    shape = np.broadcast_shapes(*(x.shape for x in xs))
-    stacked = join([broadcast(as_symbol(x), shape) for x in xs], lambda index: np.stack(index, -1))
-    return node.builder.maximum(stacked, stacked.indices)
+def _greatest(node: NodeContext, xs: Sequence[Tensor]) -> Symbol:
+    symbols = [x for x in xs if isinstance(x, Symbol)]
+    constants = [x for x in xs if not isinstance(x, Symbol)]
+    greatest = symbols[0]
+    if len(symbols) == 2 and ratio(*symbols) == -1.0:
+        greatest = node.builder.absolute(greatest)
+    elif len(symbols) > 1:
+        shape = np.broadcast_shapes(*(x.shape for x in symbols))
+        wide = [broadcast(x, shape) for x in symbols]
+        stacked = join(wide, lambda index: np.stack(index, -1))
+        greatest = node.builder.maximum(stacked, stacked.indices)
+    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
+
+
+_WHOLE_TYPES = (
+    onnx.TensorProto.INT8,
+    onnx.TensorProto.INT16,
+    onnx.TensorProto.INT32,
+    onnx.TensorProto.INT64,
+)
+
+
+@operator("ThresholdedRelu", attributes=("alpha",))
+def thresholded_relu(node: NodeContext, x: Tensor) -> Tensor:
+    """``x`` where it is above ``alpha``, 0 elsewhere: a ReLU of ``x − alpha``, and its step."""
+    alpha = node.number("alpha", 1.0)
+    beyond = add(as_symbol(x), as_symbol(np.array(-alpha)))
+    return add(node.builder.relu(beyond), scale(node.builder.step(beyond, "above"), alpha))
+
+
+@operator("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+def compare(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """The truth of a comparison: a step of the difference."""
+    one, other = (a, b) if node.operator.startswith("Greater") else (b, a)
+    form = "reached" if node.operator.endswith("Equal") else "above"
+    gap = add(as_symbol(one), _minus(as_symbol(other)))
+    return node.builder.truth(node.builder.step(gap, form))
+
+
+@operator("Equal")
+def equal(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """The truth of an equation: neither is above the other."""
+    return _is_zero(node, add(as_symbol(a), _minus(as_symbol(b))))
+
+
+def _is_zero(node: NodeContext, x: Symbol) -> Symbol:
+    ends = (node.builder.step(side, "reached") for side in (x, _minus(x)))
+    return node.builder.truth(add(add(*ends), _minus(_one())))
+
+
+@operator("And", "Or", "Xor")
+def combine(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
+    """Both: ``relu(a + b − 1)``; one at least: ``a + b`` less that; one alone: less it twice."""
+    total = add(*(as_symbol(x if isinstance(x, Symbol) else x.astype(float)) for x in (a, b)))
+    both = node.builder.relu(add(total, _minus(_one())))
+    if node.operator == "And":
+        return node.builder.truth(both)
+    return node.builder.truth(add(total, scale(both, -1.0 if node.operator == "Or" else -2.0)))
+
+
+@operator("Where")
+def where(node: NodeContext, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """``a`` where the condition is true, ``b`` elsewhere."""
+    shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)
+    one, other = as_symbol(a), as_symbol(b)
+    if not isinstance(condition, Symbol):
+        chosen = np.broadcast_to(condition.astype(bool), shape)
+
+        def pick(indices: list[IntArray]) -> IntArray:
+            return np.where(chosen, *(np.broadcast_to(index, shape) for index in indices))
+
+        return join([one, other], pick)
+    gap = add(one, _minus(other))
+    if gap.terms:
+        return add(other, multiply(node.builder, condition, gap))
+    return add(other, times(broadcast(condition, shape), gap.bias.reshape(gap.shape)))
+
+
+@operator("Cast", attributes=("to", "saturate", "round_mode"), keeps_scores=True)
+def cast(node: NodeContext, x: Tensor) -> Tensor:
+    """The tensor itself to a floating-point type, which in real arithmetic is no restriction.
+
+    To integers, it is cut towards zero; to truth values, it is whether it is not zero.
+    """
+    to, x = node.integer("to", 0), as_symbol(x)
+    if to in FLOAT_TYPES or (
+        to in (*_WHOLE_TYPES, onnx.TensorProto.BOOL) and x.token in node.builder.truths
+    ):
+        return x
+    if x.tail is not None:
+        raise node.unsupported("a cast of scores to anything but a floating-point type rounds")
+    if to == onnx.TensorProto.BOOL:
+        return node.builder.truth(add(_one(), _minus(_is_zero(node, x))))
+    if to not in _WHOLE_TYPES:
+        raise node.unsupported("it casts to a type that is neither floating-point nor signed")
+    if node.builder.is_whole(x):
+        return x
+    sides = (node.builder.relu(side) for side in (x, _minus(x)))
+    low, high = (node.builder.step(side, "floor") for side in sides)
+    return add(low, _minus(high))

@@ -1,14 +1,16 @@
-"""Sums, means, maxima, minima and norms over dimensions, and tensors divided by norms."""
+"""Sums, means, maxima and norms over dimensions, tensors divided by norms, and normalisation."""
 
 from collections.abc import Callable
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.models.onnx.builder import Builder
-from milp_verix.models.onnx.operators.products import quotient
+from milp_verix.models.onnx.operators.products import multiply, product, quotient
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
+    Constant,
     Shape,
     Symbol,
     Tensor,
@@ -21,40 +23,7 @@ from milp_verix.models.onnx.symbol import (
     times,
 )
 from verix_encodings.arrays import IntArray
-from verix_encodings.bounds.curves import EXP, LOG, SQUARE
-
-REDUCTION = ("axes", "keepdims", "noop_with_empty_axes")
-"""The attributes of every reduction."""
-
-
-@operator("ReduceSum", attributes=REDUCTION)
-def reduce_sum(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The sum over ``axes``."""
-    return reduced(node, x, axes, lambda x, columns: dot(x, columns, np.ones(columns.shape[-1])))
-
-
-@operator("ReduceMean", attributes=REDUCTION)
-def reduce_mean(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The mean over ``axes``."""
-
-    def mean(x: Symbol, columns: IntArray) -> Symbol:
-        count = columns.shape[-1]
-        return dot(x, columns, np.full(count, 1 / count))
-
-    return reduced(node, x, axes, mean)
-
-
-@operator("ReduceMax", attributes=REDUCTION)
-def reduce_max(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The greatest value over ``axes``."""
-    return reduced(node, x, axes, node.builder.maximum)
-
-
-@operator("ReduceMin", attributes=REDUCTION)
-def reduce_min(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """The least value over ``axes``."""
-    negative = scale(as_symbol(x), -1.0)
-    return scale(as_symbol(reduced(node, negative, axes, node.builder.maximum)), -1.0)
+from verix_encodings.bounds.curves import EXP, LOG, SQUARE, power
 
 
 @operator("CumSum", attributes=("exclusive", "reverse"))
@@ -71,10 +40,7 @@ def cumulative_sum(node: NodeContext, x: Tensor, axis: Tensor) -> Tensor:
 
 
 def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
-    """Return the axes of a tensor of ``shape`` that ``node`` reduces, ascending.
-
-    ``given`` is the input that holds them, None where there is none.
-    """
+    """Return the axes that ``node`` reduces, ascending; ``given`` is the input with them."""
     listed = node.constant_integers("axes", given)
     if not listed and node.integer("noop_with_empty_axes", 0):
         return []
@@ -84,41 +50,13 @@ def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
     return sorted({axis % len(shape) for axis in axes})
 
 
-def reduced(
-    node: NodeContext,
-    x: Tensor,
-    given: Tensor | None,
-    operation: Callable[[Symbol, IntArray], Symbol],
-    *,
-    single: bool = False,
-) -> Symbol:
-    """Return ``operation`` of ``x`` and the elements that it takes together, in the last axis.
-
-    Over no axes it is ``x`` itself; if ``single``, the operation of each element.
-    """
-    x = as_symbol(x)
-    axes = reduced_axes(node, x.shape, given)
-    if not axes:
-        return operation(x, x.indices[..., None]) if single else x
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    width = prod(x.shape[axis] for axis in axes)
-    if not width:
-        raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
-    keep = node.integer("keepdims", 1)
-    shape = [1 if axis in axes else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept]
-    return operation(x, x.indices.transpose(*kept, *axes).reshape(*shape, width))
-
-
 def summed(x: Symbol, columns: IntArray) -> Symbol:
     """Return the sums of the elements of ``x`` at ``columns``, along its last axis."""
     return dot(x, columns, np.ones(columns.shape[-1]))
 
 
 def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
-    """Return a norm of the elements at ``columns``, along its last axis.
-
-    It is L1, L2 or MAX, the greatest element, as ONNX has it for its Normalizer.
-    """
+    """Return a norm of the elements at ``columns``: L1, L2 or MAX, the greatest element."""
     if form == "MAX":
         return builder.maximum(x, columns)
     if form == "L2":
@@ -145,7 +83,31 @@ def lp_normalization(node: NodeContext, x: Tensor) -> Tensor:
     return by_norm(node, as_symbol(x), f"L{p}", node.integer("axis", -1))
 
 
-_REDUCED: dict[str, Callable[[Builder, Symbol, IntArray], Symbol]] = {
+def _product(builder: Builder, x: Symbol, columns: IntArray) -> Symbol:
+    """Return the product of the elements at ``columns``, two by two."""
+
+    def factor(k: int) -> Symbol:
+        return rearrange(x, lambda _: columns[..., k])
+
+    parts = [factor(k) for k in range(columns.shape[-1])]
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        left = parts[-1:] if len(parts) % 2 else []
+        parts = [multiply(builder, a, b) for a, b in pairs] + left
+    return parts[0]
+
+
+_Reduction: TypeAlias = Callable[[Builder, Symbol, IntArray], Symbol]
+_REDUCED: dict[str, _Reduction] = {
+    "ReduceMax": Builder.maximum,
+    "ReduceMean": lambda _, x, columns: dot(
+        x, columns, np.full(columns.shape[-1], 1 / columns.shape[-1])
+    ),
+    "ReduceMin": lambda builder, x, columns: scale(builder.maximum(scale(x, -1.0), columns), -1.0),
+    "ReduceProd": _product,
+    "ReduceSum": lambda _, x, columns: summed(x, columns),
+}
+_OF_EACH: dict[str, _Reduction] = {
     "ReduceL1": lambda builder, x, columns: norm(builder, x, columns, "L1"),
     "ReduceL2": lambda builder, x, columns: norm(builder, x, columns, "L2"),
     "ReduceSumSquare": lambda builder, x, columns: summed(builder.smooth(x, SQUARE), columns),
@@ -154,13 +116,27 @@ _REDUCED: dict[str, Callable[[Builder, Symbol, IntArray], Symbol]] = {
         summed(builder.smooth(x, EXP), columns), LOG
     ),
 }
+"""Reductions that change a single element, too."""
 
 
-@operator(*_REDUCED, attributes=REDUCTION)
-def reduce_norm(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
-    """A norm, or another sum, of the values over ``axes``."""
-    form = _REDUCED[node.operator]
-    return reduced(node, x, axes, lambda x, columns: form(node.builder, x, columns), single=True)
+@operator(*_REDUCED, *_OF_EACH, attributes=("axes", "keepdims", "noop_with_empty_axes"))
+def reduce_(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
+    """The sum, mean, product, greatest or least value, or a norm, over ``axes``."""
+    x = as_symbol(x)
+    along, single = reduced_axes(node, x.shape, axes), node.operator in _OF_EACH
+    operation = (_REDUCED | _OF_EACH)[node.operator]
+    if not along:
+        return operation(node.builder, x, x.indices[..., None]) if single else x
+    kept = [axis for axis in range(x.ndim) if axis not in along]
+    width = prod(x.shape[axis] for axis in along)
+    if not width:
+        raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
+    keep = node.integer("keepdims", 1)
+    shape = [
+        1 if axis in along else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept
+    ]
+    columns = x.indices.transpose(*kept, *along).reshape(*shape, width)
+    return operation(node.builder, x, columns)
 
 
 def standardised(
@@ -181,3 +157,132 @@ def affine_by(x: Symbol, gain: Tensor | None, shift: Tensor | None) -> Symbol:
     """Return ``gain x + shift`` of constants, broadcast."""
     result = x if gain is None else times(x, np.asarray(gain))
     return result if shift is None else add(result, as_symbol(shift))
+
+
+@operator(
+    "BatchNormalization",
+    attributes=("epsilon", "momentum", "spatial", "training_mode", "is_test", "consumed_inputs"),
+)
+def batch_normalization(  # noqa: PLR0917 (the inputs of the node)
+    node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor
+) -> Tensor:
+    """``(x − mean) / √(variance + epsilon) · scale + bias``, for each channel: axis 1."""
+    trains = node.integer("training_mode", 0) or not (node.opset >= 7 or node.integer("is_test", 0))
+    if trains:
+        raise node.unsupported("it is in training mode; export the model in eval mode")
+    if node.integer("spatial", 1) != 1:
+        raise node.unsupported("it normalises every position by its own statistics (spatial = 0)")
+    channels = x.shape[1] if x.ndim > 1 else 1
+    statistics = []
+    for tensor in (scale, bias, mean, variance):
+        if isinstance(tensor, Symbol):
+            raise node.unsupported("its statistics depend on the network's input")
+        if tensor.shape != (channels,):
+            raise node.malformed(f"statistics of shape {tensor.shape} do not fit {x.shape}")
+        statistics.append(tensor.astype(np.float64))
+    gain, shift, centre, spread = statistics
+    spread = spread + node.number("epsilon", 1e-5)
+    if not np.all(spread > 0):
+        raise node.malformed("a variance is not positive")
+    factor = gain / np.sqrt(spread)
+    side = (channels, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (channels,)
+    moved = add(as_symbol(x), as_symbol(-centre.reshape(side)))
+    return add(times(moved, factor.reshape(side)), as_symbol(shift.reshape(side)))
+
+
+@operator("ai.onnx.ml.Scaler", attributes=("offset", "scale"))
+def scaler(node: NodeContext, x: Tensor) -> Tensor:
+    """``(x − offset) · scale``, by one number or one for each feature: scikit-learn's scalers."""
+    offset, scale = (_features(node, name, x.shape[-1]) for name in ("offset", "scale"))
+    return times(add(as_symbol(x), as_symbol(-offset)), scale)
+
+
+def _features(node: NodeContext, name: str, features: int) -> Constant:
+    values = node.numbers(name)
+    if values is None or len(values) not in (1, features):
+        raise node.malformed(f"{name} {values} does not fit {features} features")
+    return np.array(values)
+
+
+@operator("LayerNormalization", attributes=("axis", "epsilon", "stash_type"))
+def layer_normalization(
+    node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """``(x − mean) / √(variance + epsilon) · scale + bias`` over the axes from ``axis`` on."""
+    return _by_last_axes(node, as_symbol(x), scale, bias)
+
+
+@operator("RMSNormalization", attributes=("axis", "epsilon", "stash_type"))
+def rms_normalization(node: NodeContext, x: Tensor, scale: Tensor) -> Tensor:
+    """``x / √(mean square + epsilon) · scale`` over the axes from ``axis`` on."""
+    return _by_last_axes(node, as_symbol(x), scale, None, centre=False)
+
+
+@operator("InstanceNormalization", attributes=("epsilon",))
+def instance_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
+    """``(x − mean) / √(variance + epsilon) · scale + bias`` of each channel of each image."""
+    x = as_symbol(x)
+    scale, bias = (_constant(node, part) for part in (scale, bias))
+    if x.ndim < 3 or scale.shape != (x.shape[1],) or bias.shape != scale.shape:
+        raise node.malformed(f"statistics of shape {scale.shape} do not fit {x.shape}")
+    epsilon, axes = node.number("epsilon", 1e-5), tuple(range(2, x.ndim))
+    side = (-1, *(1,) * len(axes))
+    normalised = standardised(node.builder, x, axes, epsilon)
+    return affine_by(normalised, scale.reshape(side), bias.reshape(side))
+
+
+@operator("GroupNormalization", attributes=("epsilon", "num_groups", "stash_type"))
+def group_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
+    """``(x − mean) / √(variance + epsilon) · scale + bias``, by groups of channels."""
+    x, groups = as_symbol(x), node.integer("num_groups", 1)
+    scale, bias = (_constant(node, part) for part in (scale, bias))
+    if x.ndim < 2 or groups < 1 or x.shape[1] % groups:
+        raise node.malformed(f"{groups} groups do not fit an input of shape {x.shape}")
+    # before opset 21 there is one number for each group
+    each = x.shape[1] // groups if node.opset < 21 else 1
+    shape, side = (x.shape[0], groups, -1), (-1, *(1,) * (x.ndim - 2))
+    grouped = rearrange(x, lambda index: index.reshape(shape))
+    normalised = standardised(node.builder, grouped, (2,), node.number("epsilon", 1e-5))
+    back = rearrange(normalised, lambda index: index.reshape(x.shape))
+    return affine_by(back, *(np.repeat(part, each).reshape(side) for part in (scale, bias)))
+
+
+@operator("LRN", attributes=("alpha", "beta", "bias", "size"))
+def lrn(node: NodeContext, x: Tensor) -> Tensor:
+    """``x / (bias + alpha / size · Σ x²)^beta``, the sum over channels near by."""
+    x, size = as_symbol(x), node.integer("size", 1)
+    if x.ndim < 2 or size < 1:
+        raise node.malformed(f"a window of {size} channels does not fit an input {x.shape}")
+    channels = x.shape[1]
+    before = np.arange(channels)[:, None] - (size - 1) // 2 + np.arange(size)
+    inside = (before >= 0) & (before < channels)
+    columns = np.moveaxis(x.indices[:, np.clip(before, 0, channels - 1)], 2, -1)
+    mask = inside.reshape(channels, *(1,) * (x.ndim - 2), size)
+    columns = np.where(mask, columns, -1)
+    total = dot(node.builder.smooth(x, SQUARE), columns, np.ones(size))
+    base = add(
+        times(total, np.array(node.number("alpha", 0.0001) / size)),
+        as_symbol(np.array(node.number("bias", 1.0))),
+    )
+    beta = node.number("beta", 0.75)
+    if beta <= 0:
+        raise node.unsupported("its exponent is not positive")
+    return product(node.builder, x, node.builder.smooth(base, power(-beta)))
+
+
+def _by_last_axes(
+    node: NodeContext, x: Symbol, gain: Tensor, shift: Tensor | None, *, centre: bool = True
+) -> Symbol:
+    axis, epsilon = node.integer("axis", -1), node.number("epsilon", 1e-5)
+    if not -x.ndim <= axis < x.ndim:
+        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
+    axes = tuple(range(axis % x.ndim, x.ndim))
+    normalised = standardised(node.builder, x, axes, epsilon, centre=centre)
+    moved = None if shift is None else _constant(node, shift)
+    return affine_by(normalised, _constant(node, gain), moved)
+
+
+def _constant(node: NodeContext, given: Tensor) -> Constant:
+    if isinstance(given, Symbol):
+        raise node.unsupported("its scale or bias depends on the network's input")
+    return given

@@ -86,9 +86,9 @@ def quotient(builder: Builder, a: Tensor, b: Symbol) -> Symbol:
     if not isinstance(a, Symbol):
         return times(inverse, a)
     limit = _limit(builder, a, b)
-    return (
-        product(builder, a, inverse, limit) if limit is not None else multiply(builder, a, inverse)
-    )
+    if limit is None:
+        return multiply(builder, a, inverse)
+    return product(builder, a, inverse, limit)
 
 
 def _limit(builder: Builder, a: Symbol, b: Symbol) -> FloatArray | None:
@@ -131,11 +131,9 @@ def _gated(builder: Builder, x: Symbol, gate: Symbol) -> Symbol | None:
     if function is ERF and slope == shift:
         # x (1 + erf(c x)) = 2 / (√2 c) gelu(√2 c x)
         c = ratio(argument, x)
-        return (
-            None
-            if not c or c < 0
-            else _of_multiple(builder, x, GELU, math.sqrt(2.0) * c, 2.0 * slope)
-        )
+        if not c or c < 0:
+            return None
+        return _of_multiple(builder, x, GELU, math.sqrt(2.0) * c, 2.0 * slope)
     if function is TANH and slope == shift:
         return _gelu_tanh(builder, x, argument, slope)
     if function is TANH and shift == 0.0:

@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, crown_bounds, interval_bounds
+from verix_encodings.batch_crown import BatchCrown
 from verix_encodings.bounds.boxes import Boxes, OneHotBox, one_hot_box, root_boxes
 from verix_encodings.bounds.mixed_domain import MixedDomain
-from verix_encodings.propagation.batch_crown import BatchCrown
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -12,12 +12,12 @@ from verix_encodings import (
     Network,
     NormBall,
     Relu,
+    crown,
     crown_bounds,
     pairwise_maxima,
 )
 from verix_encodings.arrays import FloatArray, dense
 from verix_encodings.bounds.rows import Patch, Rows, product, reached, total
-from verix_encodings.propagation import crown
 
 
 def _sparse(rng: np.random.Generator, rows: int, columns: int, density: float) -> sp.csr_array:

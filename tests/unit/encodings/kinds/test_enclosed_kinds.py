@@ -27,11 +27,11 @@ from verix_encodings import (
     slope_bounds,
 )
 from verix_encodings.arrays import FloatArray
-from verix_encodings.bounds.softmax_planes import softmax_planes
+from verix_encodings.kinds.softmax import softmax_planes
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network import batch_gradients, batch_values
-from verix_encodings.proofs import encoding_error, evaluation_error
+from verix_encodings.safe_bounds import encoding_error, evaluation_error
 
 KINDS: dict[str, Callable[[int, int], Node]] = {
     **POINTED,

@@ -33,7 +33,7 @@ from verix_encodings.bounds.curves import LOG
 from verix_encodings.bounds.interval import Range
 from verix_encodings.kinds.node import Ranges
 from verix_encodings.network import batch_gradients, batch_values
-from verix_encodings.proofs import encoding_error, evaluation_error
+from verix_encodings.safe_bounds import encoding_error, evaluation_error
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -22,11 +22,11 @@ from verix_encodings import (
     Network,
     NormBall,
     Relu,
+    alpha,
     alpha_bounds,
     crown_bounds,
 )
-from verix_encodings.propagation import alpha
-from verix_encodings.propagation.crown import upper_form
+from verix_encodings.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -27,10 +27,10 @@ from verix_encodings import (
     crown_bounds,
     interval_bounds,
 )
+from verix_encodings.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.bounds.boxes import Boxes
+from verix_encodings.crown import upper_form
 from verix_encodings.network import batch_gradients, batch_values
-from verix_encodings.propagation.batch_crown import BatchCrown, slope_ranges
-from verix_encodings.propagation.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -6,7 +6,7 @@ import pytest
 from tests.support.exact_values import assert_encloses, inside
 from tests.support.random_networks import cube, random_box, random_graph
 from verix_encodings import Affine, Network, Relu, crown_bounds, interval_bounds
-from verix_encodings.propagation.interval_bounds import cone
+from verix_encodings.interval_bounds import cone
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

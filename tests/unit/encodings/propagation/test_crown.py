@@ -27,14 +27,14 @@ from verix_encodings import (
     Region,
     Relu,
     alpha_bounds,
+    crown,
     crown_bounds,
     interval_bounds,
     pairwise_maxima,
 )
 from verix_encodings.arrays import dense
 from verix_encodings.bounds.lines import Lines
-from verix_encodings.propagation import crown
-from verix_encodings.propagation.crown import upper_form
+from verix_encodings.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -7,11 +7,18 @@ import pytest
 
 from milp_verix.oracle.bound_tightening import milp_bounds
 from tests.support.random_networks import cube, network_of, random_graph, random_layers
-from verix_encodings import Bounds, Network, NormBall, Region, branched_bounds, crown_bounds
+from verix_encodings import (
+    Bounds,
+    Network,
+    NormBall,
+    Region,
+    branched_bounds,
+    crown_bounds,
+    deepening as neuron_trees,
+)
 from verix_encodings.bounds.rows import Splits
-from verix_encodings.propagation import deepening as neuron_trees
-from verix_encodings.propagation.deepening import Deepening, Leaves, NeuronTrees
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.deepening import Deepening, Leaves, NeuronTrees
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

@@ -21,14 +21,15 @@ from verix_encodings import (
     Relu,
     Smooth,
     crown_bounds,
+    deepening as neuron_trees,
+    row_slopes,
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.rows import Parts
+from verix_encodings.deepening import NeuronTrees
+from verix_encodings.interval_bounds import suppose_both
 from verix_encodings.network import batch_values
-from verix_encodings.propagation import deepening as neuron_trees, row_slopes
-from verix_encodings.propagation.deepening import NeuronTrees
-from verix_encodings.propagation.interval_bounds import suppose_both
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 KINDS: dict[str, Callable[[int, int], Node]] = {
     **{

@@ -8,7 +8,7 @@ import pytest
 from tests.support.random_networks import cube, network_of, random_graph, random_layers
 from verix_encodings import Affine, Interval, Network, NormBall, Region, Relu, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.propagation.row_slopes import Relaxed, RowSlopes
+from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

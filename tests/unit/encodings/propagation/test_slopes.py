@@ -25,7 +25,7 @@ from verix_encodings import (
     interval_bounds,
     pairwise_maxima,
 )
-from verix_encodings.propagation.alpha import slope_bounds
+from verix_encodings.alpha import slope_bounds
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 

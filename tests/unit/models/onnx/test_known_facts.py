@@ -11,7 +11,7 @@ import pytest
 
 import milp_verix as mv
 from milp_verix import InputError, Inputs, ModelError, load_network
-from milp_verix.models.onnx.sources.model_file import FACTS_KEY, KnownFacts, facts_of
+from milp_verix.models.onnx.model_file import FACTS_KEY, KnownFacts, facts_of
 from tests.support.onnx_models import FLOAT, dense
 from tests.support.schemas import faults
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from milp_verix import Answer, check, contrastive, explain, minimum
 from tests.support.onnx_models import FLOAT, build, loaded, node, saved
 from verix_encodings import Affine, Interval, Network, crown_bounds, interval_bounds, slope_bounds
-from verix_encodings.proofs import encoding_error, evaluation_error
+from verix_encodings.safe_bounds import encoding_error, evaluation_error
 
 
 def cancelling() -> onnx.ModelProto:

@@ -9,11 +9,11 @@ import pytest
 from milp_verix.oracle.engines import leaf_search
 from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.interval_bounds import interval_bounds, leaf_bounds
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes
 from verix_encodings.kinds.tree import Tree
 from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 from verix_encodings.network import Network
-from verix_encodings.propagation.interval_bounds import interval_bounds, leaf_bounds
 
 _SIZE = 3
 

@@ -14,7 +14,7 @@ from milp_verix.oracle.engines.programs import Programs, deepened
 from milp_verix.oracle.verdict import Stage
 from tests.support.open_claims import open_claim
 from verix_encodings import NormBall, crown_bounds, encode
-from verix_encodings.propagation.deepening import Deepening
+from verix_encodings.deepening import Deepening
 
 
 def _programs(problem: Problem, *, deepens: bool = True) -> Programs:

@@ -15,6 +15,7 @@ from milp_verix.base.clock import deadline_in
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.margin_check import MarginCheck
+from milp_verix.oracle.engines.programs import Programs
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import Answer
 from milp_verix.solvers import open_session
@@ -260,7 +261,10 @@ def test_where_programs_are_shared(tmp_path: Path) -> None:
             with pytest.raises(InputError, match="needs an L∞ ball of real numbers, ReLUs"):
                 warm_program(*given)
         else:
-            assert (warm_program(*given) is not None) == shared
+            programs = Programs(problem, search, "phase")
+            programs.prepare(margins, bounds)
+            assert (programs._shared is not None) == shared
+            programs.close()
     session.close()
 
 

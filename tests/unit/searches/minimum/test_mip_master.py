@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from milp_verix import minimum
 from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.solvers import SOLVERS, Session, SolveResult, SolveStatus, Targets, open_session
-from milp_verix.solvers.licence_fallback import LicenceFallback
+from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.brute_force_cases import case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network

@@ -26,7 +26,7 @@ from milp_verix import (
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.ranges import FeatureRange
 from milp_verix.searches.ranges.checks import QuickBounds
-from milp_verix.views.words.ranges_words import rules_facts
+from milp_verix.views.ranges_words import rules_facts
 from tests.support import digits_example as digits
 from tests.support.certificates import checked
 from tests.support.interrupts import interrupting

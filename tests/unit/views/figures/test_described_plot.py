@@ -11,10 +11,10 @@ from matplotlib.text import Text
 
 import milp_verix
 from milp_verix import Inputs, binary, integer
-from milp_verix.views.figures.described_plot import explanation_rows
-from milp_verix.views.figures.described_rows import described_row
-from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.image_view import MARK
+from milp_verix.views.described_plot import explanation_rows
+from milp_verix.views.described_rows import described_row
+from milp_verix.views.feature_status import Status
+from milp_verix.views.image_view import MARK
 from tests.support.described_results import described
 from tests.support.random_networks import as_layers, dense_network
 

@@ -22,10 +22,10 @@ from PIL import Image
 from milp_verix import Explanation
 from milp_verix.base.errors import InputError
 from milp_verix.results.base import Counterfactual
-from milp_verix.views.figures import image_plot
-from milp_verix.views.figures.feature_status import Status
-from milp_verix.views.figures.image_view import MARK
-from milp_verix.views.figures.plot import FORMATS, plot, plot_format
+from milp_verix.views import image_plot
+from milp_verix.views.feature_status import Status
+from milp_verix.views.image_view import MARK
+from milp_verix.views.plot import FORMATS, plot, plot_format
 from tests.support.described_results import described
 from tests.support.handmade_results import made
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
-from milp_verix.views.figures.feature_status import Status, chosen
-from milp_verix.views.figures.image_view import (
+from milp_verix.views.feature_status import Status, chosen
+from milp_verix.views.image_view import (
     ImageView,
     image_view,
     outline,
@@ -16,7 +16,7 @@ from milp_verix.views.figures.image_view import (
     sensitivity_map,
     status_masks,
 )
-from milp_verix.views.figures.tabular_plot import changes, rows
+from milp_verix.views.tabular_plot import changes, rows
 from tests.support.handmade_results import made
 
 RNG = np.random.default_rng(0)

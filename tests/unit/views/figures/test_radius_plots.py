@@ -13,7 +13,7 @@ from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.explanation import EpsilonSweep as PublicSweep
 from milp_verix.results.ranges import RadiusBracket
-from milp_verix.views.figures.sweep_plot import level_colours
+from milp_verix.views.sweep_plot import level_colours
 from tests.support.handmade_results import made
 
 

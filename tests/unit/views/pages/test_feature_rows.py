@@ -3,10 +3,10 @@ from dataclasses import fields, replace
 import numpy as np
 
 from milp_verix import ContrastiveExplanation
-from milp_verix.inputs.features import category, integer
+from milp_verix.inputs.feature import category, integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.results.base import Counterfactual
-from milp_verix.views.pages.feature_rows import feature_view
+from milp_verix.views.result_page import feature_view
 from tests.support.handmade_results import made
 from tests.support.pages import HOSTILE, Element, table, viewed
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from milp_verix.views.pages.rendering import Histogram, histogram
+from milp_verix.views.rendering import Histogram, histogram
 
 
 def ranges(found: Histogram) -> dict[str, int]:

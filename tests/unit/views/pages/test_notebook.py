@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from milp_verix import Explanation
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.result_words import facts_of
 from tests.support.handmade_results import made
 
 VOID = {"img", "br", "meta"}

@@ -22,7 +22,7 @@ from milp_verix import (
     continuous,
     integer,
 )
-from milp_verix.views.words.notice import LIMITS, reasons_of
+from milp_verix.views.notice import LIMITS, reasons_of
 from tests.support.random_networks import as_layers, dense_network
 from verix_checker.numbers import stored
 from verix_checker.verification import verify

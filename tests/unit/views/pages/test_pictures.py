@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from milp_verix import ContrastiveExplanation, Enumeration, Explanation
-from milp_verix.views.pages.pictures import pictures
-from milp_verix.views.pages.rendering import View
+from milp_verix.views.pictures import pictures
+from milp_verix.views.rendering import View
 from tests.support.handmade_results import made
 from tests.support.pages import Element, image, viewed
 from tests.support.repository import FIXTURES

@@ -1,7 +1,7 @@
 import jinja2
 import pytest
 
-from milp_verix.views.pages.rendering import Cell, PageTable, View, environment, rendered
+from milp_verix.views.rendering import Cell, PageTable, View, environment, rendered
 from tests.support.pages import HOSTILE, viewed
 
 

@@ -5,8 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from milp_verix.views.figures.image_view import overlay
-from milp_verix.views.pages.pictures import difference, overlaid, picture
+from milp_verix.views.image_view import overlay
+from milp_verix.views.pictures import difference, overlaid, picture
 
 
 def seen(address: str) -> NDArray[np.float64]:

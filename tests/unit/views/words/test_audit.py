@@ -14,9 +14,9 @@ from milp_verix.base.stored_kinds import Prediction
 from milp_verix.oracle.verdict import Answer, Statistics
 from milp_verix.results.audit import Minimum
 from milp_verix.results.base import ModelInfo
-from milp_verix.views.figures.feature_status import AuditStatus, audit_statuses
-from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.audit_words import audit_headline, audit_outcome
+from milp_verix.views.audit_words import audit_headline, audit_outcome
+from milp_verix.views.feature_status import AuditStatus, audit_statuses
+from milp_verix.views.result_words import facts_of
 from tests.support.digits_example import EPSILON, explained, images, network
 
 SHA = "0123456789abcdef" * 4

@@ -9,7 +9,7 @@ import pytest
 
 import milp_verix
 from milp_verix import Inputs, integer
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.result_words import facts_of
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from milp_verix import Explanation
 from milp_verix.oracle.verdict import SearchEffort, Statistics
-from milp_verix.views.words.any_result import facts_of
+from milp_verix.views.result_words import facts_of
 from tests.support.handmade_results import made
 
 

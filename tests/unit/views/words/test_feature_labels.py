@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, explain
-from milp_verix.views.words.labels import FeatureLabels, labels_of
+from milp_verix.views.labels import FeatureLabels, labels_of
 from tests.support.digits_example import images, network
 from tests.support.handmade_results import made
 

@@ -13,7 +13,7 @@ import milp_verix
 from milp_verix import InputError, Inputs, binary, category, continuous, fixed, integer
 from milp_verix.results.base import Result
 from milp_verix.results.json_format import StoredResult
-from milp_verix.views.words.any_result import facts_of, outcome, sentence, title
+from milp_verix.views.result_words import facts_of, outcome, sentence, title
 from tests.support.random_networks import as_layers, dense_network
 
 # granted where income − 8 sex > 3.5: sex alone turns granted into refused; debt plays no part

@@ -10,7 +10,7 @@ import pytest
 import milp_verix
 from milp_verix import Explanation, InputError, Inputs, binary, category, continuous, fixed, integer
 from milp_verix.results.base import Counterfactual
-from milp_verix.views.words.sentences import _move
+from milp_verix.views.sentences import _move
 from tests.support.handmade_results import made
 from tests.support.mixed_domains import mixed_case
 from tests.support.random_networks import dense_network

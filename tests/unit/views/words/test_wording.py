@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from milp_verix import Explanation
-from milp_verix.views.words.any_result import facts_of
-from milp_verix.views.words.explanation_words import outcome_text
+from milp_verix.views.explanation_words import outcome_text
+from milp_verix.views.result_words import facts_of
 from tests.support.handmade_results import made
 
 COSTS = tuple(np.linspace(0.5, 2.0, 16).tolist())

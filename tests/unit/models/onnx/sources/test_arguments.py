@@ -11,7 +11,7 @@ import pytest
 from milp_verix import Inputs, ModelError, load_network
 from milp_verix.inputs import table_encoding
 from milp_verix.inputs.fitted import ARGUMENTS
-from milp_verix.models.onnx.sources import estimators
+from milp_verix.models.onnx import table_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
@@ -218,7 +218,7 @@ def test_the_network_is_what_the_pipeline_computes(case: Any) -> None:
 def test_made_rows_show_an_argument_that_is_overlooked(
     case: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (table_encoding, estimators):
+    for module in (table_encoding, table_model):
         monkeypatch.setattr(module, "require_read", lambda _: None)
     with pytest.raises(ModelError, match="Nothing would be proven"):
         load_network(fitted(case))

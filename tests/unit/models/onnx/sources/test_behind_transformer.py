@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from milp_verix import InputError, Inputs, ModelError, explain, load_network
-from milp_verix.models.onnx.sources import behind_transformer
+from milp_verix.models.onnx import behind_transformer
 from tests.support.random_networks import dense_model, random_layers
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")

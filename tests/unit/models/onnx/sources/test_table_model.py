@@ -15,8 +15,8 @@ from milp_verix import (
     UnsupportedOperatorError,
     load_network,
 )
+from milp_verix.models.onnx import table_model
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
-from milp_verix.models.onnx.sources import estimators as compared, table_model
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
@@ -125,13 +125,13 @@ def test_a_network_that_predicts_otherwise_is_refused(
             ModelError, match=r"returns .* for row \d+ made .*, scikit-learn .* of (64|144)"
         ):
             load_network(pipeline, example=frame)
-    monkeypatch.setattr(compared, "made_rows", _no_rows)
+    monkeypatch.setattr(table_model, "made_rows", _no_rows)
     with pytest.raises(ModelError, match=r"returns .* for row \d+, scikit-learn .* of 80"):
         load_network(pipeline, example=table())
 
 
 def test_rows_are_asked_for_where_none_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compared, "made_rows", _no_rows)
+    monkeypatch.setattr(table_model, "made_rows", _no_rows)
     pipeline = fitted(perceptron())
     with pytest.raises(
         InputError, match=r"no rows can be made .*\(no dates\): give rows .*example=frame"

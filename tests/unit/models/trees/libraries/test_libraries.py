@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix import load_network
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
-from milp_verix.models.trees.registry import ReadTrees, reader_of
+from milp_verix.models.trees.readers import ReadTrees, reader_of
 from tests.support.tree_models import (
     LIBRARIES,
     Array,

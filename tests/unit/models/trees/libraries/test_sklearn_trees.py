@@ -25,9 +25,8 @@ from milp_verix import (
     integer,
     load_network,
 )
-from milp_verix.models.trees.guard import tree_network
-from milp_verix.models.trees.libraries.sklearn_trees import read
-from milp_verix.models.trees.tree_network import TreeNetwork
+from milp_verix.models.trees.sklearn_trees import read
+from milp_verix.models.trees.tree_network import TreeNetwork, tree_network
 
 _RNG = np.random.default_rng(0)
 X = _RNG.normal(size=(80, 3))

@@ -1,0 +1,228 @@
+"""Backward bounds with optimised slopes (α-CROWN): each neuron's bound has slopes of its own.
+
+The line ``α z`` is below ``max(z, 0)`` for every ``α`` in [0, 1], so each bound of CROWN
+(``crown``) holds for every choice. Projected gradient steps minimise it for a neuron:
+
+    c·v ≤ c⁺·(λ z + β) + c⁻·(α z)     at a ReLU with l < 0 < u, c the coefficients met there
+    g(α) = max over x in the region of a(α)·x + b(α)                    the bound of the neuron
+    ∂g/∂α_j = c⁻_j z_j                z the value there if x is the maximiser and each activation
+                                      is replaced by the line that the bound takes
+    α ← min(max(α − η_t m_t / √v_t, 0), 1)                             steps of Adam, for each row
+
+(Xu, Zhang, Wang, Wang, Jana, Lin, Hsieh, ICLR 2021.) Layer after layer: tighter bounds of one layer
+make the lines of the next ones tighter. Each step's bound is rounded outward as CROWN's is, and the
+least one counts: steps that do harm cost time alone.
+
+Bounds on the derivatives of a network: interval arithmetic, backward through its phases.
+
+    v = σ(z), z ∈ [l, u]        ∂f/∂z += ∂f/∂v · [min σ', max σ'] over [l, u]
+
+A network whose slopes are finite is continuous and piecewise smooth, so along a line its values
+change by no more than these bounds times the distance (the mean value theorem on each piece): a
+known bound on ``f`` over a set of inputs becomes one over a larger set.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, never
+from verix_encodings.crown import (
+    crown_bounds,
+    inside,
+    layer_by_layer,
+    neurons_to_tighten,
+    readers_of,
+)
+from verix_encodings.interval_bounds import cone
+from verix_encodings.network import Network
+from verix_encodings.row_slopes import Relaxed, RowSlopes
+
+
+def slope_bounds(network: Network, bounds: Bounds) -> Range:
+    """Bound every ``∂f_j/∂x_i`` where ``bounds`` hold: (lower, upper), each of shape (m, d).
+
+    Bounds that overflow are infinite or NaN.
+    """
+    size = network.output_size
+    zero = np.zeros((size, network.input_size))
+    pending: dict[int, Range] = {0: (zero, zero)}
+    pending[len(network.nodes)] = (np.eye(size), np.eye(size))
+    for value in range(len(network.nodes), 0, -1):
+        if value not in pending:
+            continue
+        lower, upper = pending.pop(value)
+        node = network.nodes[value - 1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for source, found in node.slopes(bounds, lower, upper):
+                known = pending.get(source)
+                pending[source] = found if known is None else _sum(known, found)
+    return pending[0]
+
+
+def _sum(first: Range, second: Range) -> Range:
+    low, high = first[0] + second[0], first[1] + second[1]
+    error = relative_error(1) * (np.abs(low) + np.abs(high) + np.abs(first[0]) + np.abs(first[1]))
+    return low - error, high + error
+
+
+_STEPS = 9
+
+# entries of the arrays of a block, rows × neurons
+_ENTRIES = 2**21
+# neurons of a convolution in a block: neighbours share most of their receptive fields
+_NEIGHBOURS = 64
+
+
+def alpha_bounds(
+    network: Network, region: Region, late: Late = never, *, within: Bounds = ()
+) -> Bounds:
+    """Bound every value of ``network`` over the inputs in ``region``, inside CROWN's bounds.
+
+    ``within`` are bounds known to hold there, computed by :func:`crown_bounds` unless they are
+    given; neurons that these decide keep them. Once ``late()``, so do all remaining neurons. Raises
+    ``OverflowError`` as :func:`interval_bounds` does.
+    """
+    within = within or crown_bounds(network, region, late=late)
+    return layer_by_layer(network, region, _optimised, late=late, within=within)
+
+
+def beyond_input(network: Network, bounds: Bounds) -> int:
+    """Return the number of undecided neurons that are no affine function of the input alone."""
+    readers = readers_of(network)
+    return sum(
+        neurons_to_tighten(network, readers, value, bounds[value]).size
+        for value in readers
+        if value and any(network.nodes[value - 1].sources)
+    )
+
+
+def _optimised(
+    network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
+) -> Interval:
+    value, found = len(bounds) - 1, bounds[-1]
+    readers = readers_of(network)
+    for block in _blocks(network, value, rows):
+        if late():
+            return found
+        part, inner, places = cone(network, bounds, value, block)
+        units = np.eye(part.output_size)[places]
+        left, slopes = block, RowSlopes(Relaxed.of(part, inner), np.concatenate([units, -units]))
+        for step in range(_STEPS):
+            if late():
+                return found
+            with np.errstate(over="ignore", invalid="ignore"):
+                if step:
+                    slopes.descend(step)
+                found = inside(found, left, slopes.extremes(region))
+            if value != len(network.nodes):
+                kept = np.isin(left, neurons_to_tighten(network, readers, value, found))
+                left = left[kept]
+                slopes.keep(np.tile(kept, 2))
+            if not left.size:
+                break
+    return found
+
+
+def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
+    """Return ``rows`` in blocks whose arrays fit the memory, and narrow cones share."""
+    sparse = any(sp.issparse(matrix) for _, matrix in network.nodes[value - 1].matrices)
+    most = _ENTRIES // (2 * max(network.sizes[: value + 1]))
+    at_once = max(1, min(_NEIGHBOURS, most) if sparse else most)
+    return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lowered:
+    """Rows after steps: their ``upper`` bounds, (R,), with the ``dials`` that prove them.
+
+    ``left`` are the numbers of the rows that are not proven below their goals.
+    """
+
+    upper: FloatArray
+    dials: FloatArray
+    left: IntArray
+
+
+def lowered(
+    rows: RowSlopes, region: Region, upper: FloatArray, goals: FloatArray, steps: tuple[int, ...]
+) -> Lowered:
+    """Lower the bounds of ``rows`` over ``region`` by ``steps``, until they are below ``goals``.
+
+    ``upper`` are bounds known, shape (R,) as ``goals``. The first of ``steps`` only bounds. Rows
+    below their goals are dropped from ``rows``; the bounds and points in it are those of the last
+    step.
+    """
+    upper, best = upper.copy(), rows.dials.copy()
+    left = np.flatnonzero(~(upper < goals))
+    above = np.zeros(left.size)
+    rows.keep(np.isin(np.arange(upper.size), left))
+    for place, step in enumerate(steps):
+        if not left.size:
+            break
+        if place and step:
+            rows.descend(step, above)
+        found = rows.extremes(region)
+        if not place:
+            best[left] = rows.dials  # with the coefficients met
+        better = found < upper[left]
+        at = left[better]
+        upper[at], best[at] = found[better], rows.dials[better]
+        open_ = ~(upper[left] < goals[left])
+        above = (found - goals[left])[open_]
+        left = left[open_]
+        rows.keep(open_)
+    return Lowered(upper, best, left)
+
+
+def least(
+    rows: RowSlopes, region: Region, found: Lowered, goals: FloatArray, evaluations: int
+) -> Lowered:
+    """Minimise the bounds of ``rows`` that ``found`` has left, until they are below ``goals``.
+
+    ``goals`` are those of all rows, shape (R,). One row after the other has so many
+    ``evaluations`` of L-BFGS-B: over a ball of L2 the bound is smooth in the multipliers, and
+    the steps of :func:`lowered` stop short of its minimum. Rows below their goals are dropped from
+    ``rows``, whose points are those of the least bounds.
+    """
+    upper, dials = found.upper.copy(), found.dials.copy()
+    for place, row in enumerate(found.left.tolist()):
+        one = rows.only(place, dials[row])
+        least = _least(one, region, float(goals[row]), evaluations)
+        if least < upper[row]:
+            upper[row], dials[row] = least, one.dials[0]
+            rows.points[place] = one.points[0]
+    open_ = ~(upper[found.left] < goals[found.left])
+    rows.keep(open_)
+    return Lowered(upper, dials, found.left[open_])
+
+
+def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> float:
+    """Minimise the bound of a single row; the row keeps the dials and the point of the least."""
+    from scipy.optimize import minimize
+
+    best, kept, point = np.inf, one.dials, one.points
+
+    def bound(dials: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal best, kept, point
+        one.dials = dials[None].copy()  # bounds put the coefficients met into it
+        upper = float(one.extremes(region)[0])
+        if upper < best:
+            best, kept, point = upper, one.dials.copy(), one.points
+        if upper < goal:
+            raise StopIteration
+        return upper, one.derivatives()[0]
+
+    phases = one.signs[0, : one.relaxed.phases].tolist()
+    ends: list[tuple[float | None, float | None]] = [
+        (0.0, None if sign else 1.0) for sign in phases
+    ]
+    ends += [(None, None)] * one.relaxed.points
+    options = {"maxfun": evaluations, "ftol": 1e-10, "gtol": 1e-10}
+    with suppress(StopIteration):
+        minimize(bound, kept[0], jac=True, method="L-BFGS-B", bounds=ends, options=options)
+    one.dials, one.points = kept, point
+    return best

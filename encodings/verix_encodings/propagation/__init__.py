@@ -1,1 +1,0 @@
-"""Bounds of whole networks: forward, backward, by optimised slopes, for one region or many."""

@@ -1,1 +1,0 @@
-"""The readers of trees: one file for each library."""

@@ -1,0 +1,235 @@
+"""Models of LightGBM: a row goes left where ``x <= threshold``, in float64.
+
+The trees are those of the library's own text, whose float64 numbers are read back exactly. The
+library adds the values in float64; a random forest divides their sum by the number of rounds.
+
+- A number of magnitude 1e-35 (float32) or less counts as zero.
+- In a node whose missing values are zeros, zero goes the way of missing values.
+- A node with categories sends their codes left, and all others right; a code is the whole part of
+  ``x``, so that numbers above -1 and below 1 have the code 0.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
+from milp_verix.inputs.fitted import not_fitted
+from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
+from milp_verix.models.trees.branching import Branching, Sides, as_thresholds, largest_values
+from milp_verix.models.trees.lightgbm_files import (
+    fields_of,
+    numbers_of,
+    require_constant_leaves,
+    whole,
+)
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
+from verix_encodings.arrays import FloatArray, IntArray, relative_error
+
+_ZERO = float(np.float32(1e-35))
+_BEFORE_ZERO = float(np.nextafter(-_ZERO, -np.inf))
+_CATEGORICAL, _DEFAULT_LEFT, _ZERO_IS_MISSING = 1, 2, 1
+_WORD = 32
+_LINKED = 2.0**-50
+"""A distance of scores, times the slope, from which on a float64 sigmoid or softmax tells them."""
+_LINKS: dict[str, Link] = {
+    "binary": "sigmoid",
+    "multiclass": "softmax",
+    "multiclassova": "identity",
+}
+_IDENTITIES = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+_SIDES = ("left", "right")
+
+
+def read(source: Any) -> ReadTrees:
+    """Read a fitted ``LGBMClassifier``, ``LGBMRegressor`` or ``LGBMRanker``, a ``Booster``, a file.
+
+    Raises ``UnsupportedOperatorError`` for linear models in leaves; ``InputError`` for a model that
+    is not fitted, and if LightGBM is not installed; ``ModelError`` for a damaged file.
+    """
+    lightgbm = package("lightgbm", "LightGBM")
+    path, (content, sha256) = path_of(source), content_of(source)
+    model = source if content is None else _loaded(content, path, lightgbm)
+    booster = model if isinstance(model, lightgbm.Booster) else _booster_of(model, lightgbm)
+    header, *texts = booster.model_to_string().split("\nTree=")
+    facts = fields_of(header.split("\n"))
+    scores = int(facts["num_tree_per_iteration"])
+    name, *settings = facts.get("objective", "custom").split()
+    given = dict(setting.partition(":")[::2] for setting in settings)
+    slope = float(given.get("sigmoid", 1.0))
+    rounds = max(len(texts) // scores, 1) if "average_output" in facts else 1
+    classifies = name in _LINKS
+    divided = 1 if classifies else rounds
+    stored = tuple(
+        _branching(fields_of(text.split("\n")), place % scores, divided)
+        for place, text in enumerate(texts)
+    )
+    trees = tuple(as_thresholds(tree) for tree in stored)
+    largest = largest_values(trees, scores)
+    divisor = rounds / (slope if _LINKS.get(name) == "sigmoid" else 1.0) if classifies else 1.0
+    raw = not classifies and (name not in _IDENTITIES or "sqrt" in settings)
+    told = "the user's own objective" if name == "custom" else " ".join([name, *settings])
+    return ReadTrees(
+        trees=trees,
+        base=np.zeros(scores),
+        inputs=int(facts["max_feature_idx"]) + 1,
+        rounding=relative_error(len(trees) + 4) * largest
+        + _indistinct(name, slope, largest, rounds),
+        runner=LightgbmRunner(model, _LINKS.get(name), rounds),
+        facts=facts_on(model, classifies, (f"{BEFORE_LINK}{told}",) * raw),
+        library=f"LightGBM {lightgbm.__version__}",
+        link=_LINKS.get(name, "identity"),
+        divisor=divisor,
+        columns=tuple(booster.feature_name()),
+        path=path,
+        sha256=sha256,
+        stored=stored,
+        words=_words(booster, texts),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LightgbmRunner:
+    """A model of LightGBM, run by its own ``predict``.
+
+    ``link`` is None for a model whose outputs are values. The raw scores of a random forest are
+    sums over ``rounds``.
+    """
+
+    model: Any
+    link: Link | None
+    rounds: int
+
+    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return probabilities, or scores if there are none."""
+        if self.link in (None, "identity"):
+            return self.sums(rows) / self.rounds
+        return np.asarray(self._booster.predict(rows))
+
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return raw scores, those of a random forest summed over its rounds."""
+        return np.asarray(self._booster.predict(rows, raw_score=True))
+
+    @property
+    def _booster(self) -> Any:
+        return getattr(self.model, "booster_", self.model)
+
+    def classes(self, rows: FloatArray) -> IntArray | None:
+        """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
+        if self.link is None:
+            return None
+        with warnings.catch_warnings(action="ignore"):  # the rows have no names
+            found = np.asarray(self.model.predict(rows))
+        if hasattr(self.model, "classes_"):
+            return np.searchsorted(self.model.classes_, found)
+        return found.argmax(axis=1) if found.ndim > 1 else (found > 0.5).astype(np.intp)
+
+
+def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
+    text = whole(content, path)
+    try:
+        # the silence asked for counts as a parameter
+        with warnings.catch_warnings(action="ignore"):
+            return lightgbm.Booster(model_str=text, params={"verbosity": -1})
+    except (lightgbm.basic.LightGBMError, ValueError) as error:
+        told = f"{path or IN_MEMORY}: {first_line(error)}"
+        raise ModelError(f"LightGBM cannot read {told}") from error
+
+
+def _words(booster: Any, texts: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """Return the words of the columns that were categories of pandas in training."""
+    known = booster.pandas_categorical or []
+    lines = texts[-1].splitlines() if texts else []
+    start = "[categorical_feature: "
+    given = next((line[len(start) : -1] for line in lines if line.startswith(start)), "")
+    places = [int(place) for place in given.split(",") if place.isdigit()]
+    if known and len(places) != len(known):
+        raise UnsupportedOperatorError(
+            "the LightGBM model was fitted on ordered categories of pandas, whose columns it does "
+            "not tell: turn these into numbers with df[name].cat.codes, and fit again"
+        )
+    return {place: tuple(map(str, words)) for place, words in zip(places, known, strict=False)}
+
+
+def _booster_of(model: Any, lightgbm: Any) -> Any:
+    try:
+        return model.booster_
+    except (lightgbm.basic.LightGBMError, ValueError) as error:  # sklearn's NotFittedError is one
+        raise not_fitted(model) from error
+
+
+def _indistinct(objective: str, slope: float, largest: FloatArray, rounds: int) -> FloatArray:
+    """Bound the distance of sums with one probability; single sigmoids are flat at large ones."""
+    if objective not in _LINKS:
+        return np.zeros(largest.size)
+    apart = objective == "multiclassova"
+    flat = np.exp(min(slope * largest.max() / rounds, 700.0)) if apart else 1.0
+    return np.full(largest.size, _LINKED * rounds * flat / slope)
+
+
+def _branching(fields: Mapping[str, str], output: int, divided: int) -> Branching:
+    require_constant_leaves(fields)
+    leaves = int(fields["num_leaves"])
+    inner = leaves - 1
+    features = numbers_of(fields, "split_feature", np.int64)[:inner]
+    kinds = numbers_of(fields, "decision_type", np.int64)[:inner]
+    thresholds = numbers_of(fields, "threshold", np.float64)[:inner]
+    values = np.append(np.zeros(inner), numbers_of(fields, "leaf_value", np.float64)[:leaves])
+    left, right = (
+        np.where(child < 0, inner - child - 1, child)
+        for child in (numbers_of(fields, f"{side}_child", np.int64)[:inner] for side in _SIDES)
+    )
+    nowhere = np.full(leaves, -1)
+    return Branching(
+        feature=np.concatenate([features, nowhere]),
+        threshold=np.concatenate([_with_zeros(thresholds), np.zeros(leaves)]),
+        left=np.concatenate([left, nowhere]),
+        right=np.concatenate([right, nowhere]),
+        value=(values / divided)[:, None],
+        scores=slice(output, output + 1),
+        missing_left=np.concatenate([_missing_left(kinds, thresholds), np.zeros(leaves, bool)]),
+        sides=_sides(kinds, thresholds, fields),
+    )
+
+
+def _missing_left(kinds: Any, thresholds: FloatArray) -> Any:
+    """Return where NaN goes: as 0 where no value was missing, right in a set of categories."""
+    default = np.where(kinds >> 2 == 0, thresholds >= 0, kinds & _DEFAULT_LEFT > 0)
+    return default & (kinds & _CATEGORICAL == 0)
+
+
+def _with_zeros(thresholds: FloatArray) -> FloatArray:
+    """Return the thresholds of numbers before the least ones became zero."""
+    least = np.abs(thresholds) <= _ZERO
+    return np.where(least, np.where(thresholds >= 0, _ZERO, _BEFORE_ZERO), thresholds)
+
+
+def _sides(kinds: Any, thresholds: FloatArray, fields: Mapping[str, str]) -> dict[int, Sides]:
+    """Return the nodes that are more than a threshold."""
+    bounds = numbers_of(fields, "cat_boundaries", np.int64)
+    words = numbers_of(fields, "cat_threshold", np.int64)
+    found = {}
+    for node in np.flatnonzero(kinds & _CATEGORICAL):
+        place = int(thresholds[node])
+        found[int(node)] = _category_sides(words[bounds[place] : bounds[place + 1]])
+    for node in np.flatnonzero((kinds & _CATEGORICAL == 0) & (kinds >> 2 == _ZERO_IS_MISSING)):
+        threshold, default = float(thresholds[node]), bool(kinds[node] & _DEFAULT_LEFT)
+        ends = np.unique([_BEFORE_ZERO, _ZERO, _with_zeros(np.array(threshold))])
+        inside = np.concatenate([ends, [np.inf]])
+        zero = np.abs(inside) <= _ZERO
+        found[int(node)] = Sides(ends, np.where(zero, default, inside <= threshold))
+    return found
+
+
+def _category_sides(words: Any) -> Sides:
+    """Return the sides of a set of codes, given as the words of a bit set."""
+    bits = (words[:, None] >> np.arange(_WORD)) & 1
+    member = np.concatenate([[False], bits.reshape(-1).astype(bool), [False]])
+    codes = np.arange(len(member) - 1, dtype=np.float64)
+    ends = np.nextafter(codes, -np.inf)
+    ends[0] = -1.0  # numbers above it have the code 0
+    return Sides(ends, member)

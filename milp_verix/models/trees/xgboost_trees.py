@@ -1,0 +1,334 @@
+"""Models of XGBoost: a row goes left where ``float32(x) < threshold``.
+
+The trees are those of the library's own JSON, whose numbers are float32 and are written so that
+they are read back exactly. A leaf's value counts for one class, times the tree's weight in DART.
+The library adds values in float32.
+
+A node with categories sends their codes right, and all others left; a code is the whole part of
+``float32(x)``.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, first_line
+from milp_verix.inputs.fitted import not_fitted
+from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
+from milp_verix.models.trees.branching import (
+    Branching,
+    Sides,
+    as_thresholds,
+    largest_values,
+    last_left,
+    single_precision,
+)
+from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
+from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
+from verix_encodings.arrays import FloatArray, IntArray
+
+_LINKED = 1e-6
+"""A distance of scores, from which on a float32 sigmoid or softmax tells them apart."""
+_LINKS: dict[str, Link] = {
+    "binary:logistic": "sigmoid",
+    "reg:logistic": "sigmoid",
+    "binary:hinge": "identity",
+    "multi:softprob": "softmax",
+    "multi:softmax": "identity",
+}
+"""Objectives whose predictions turn where scores pass zero, or another score."""
+_IDENTITIES = (
+    *("binary:logitraw", "reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror"),
+    "reg:quantileerror",
+)
+"""Objectives whose predictions are the scores."""
+
+
+def read(source: Any) -> ReadTrees:
+    """Read a fitted ``XGBClassifier``, ``XGBRegressor`` or other wrapper, a ``Booster``, or a file.
+
+    A file of a wrapper is read as the wrapper reads it, with the best iteration alone.
+
+    Raises ``UnsupportedOperatorError`` for a linear booster, for trees with vectors in leaves, and
+    for a wrapper in which a number other than NaN stands for missing values; ``InputError`` for a
+    model that is not fitted, and if XGBoost is not installed; ``ModelError`` for a damaged file.
+    """
+    xgboost = package("xgboost", "XGBoost")
+    path, (content, sha256) = path_of(source), content_of(source)
+    model = source if content is None else _loaded(content, path, xgboost)
+    wrapped = not isinstance(model, xgboost.Booster)
+    booster = _booster_of(model, xgboost) if wrapped else model
+    learner = json.loads(booster.save_raw("json"))["learner"]
+    runner = _runner(model, learner, wrapped)
+    trees, groups, weights = _trees(learner)
+    parameters = learner["learner_model_param"]
+    size = int(parameters["num_feature"])
+    outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    count = _trees_used(model, learner, len(trees)) if wrapped else len(trees)
+    stored = tuple(
+        _branching(tree, weight, group)
+        for tree, group, weight in zip(trees[:count], groups, weights, strict=False)
+    )
+    read_trees = tuple(as_thresholds(tree) for tree in stored)
+    base, words = _base(learner, size, outputs, xgboost), _words(learner)
+    untold = {_NO_WORDS for told in words.values() if not told}
+    if not np.isfinite(base).all():
+        raise ModelError(f"the XGBoost model's base_score is {base.tolist()}, no finite number")
+    # DART may add the base to each tree's value and take it off again
+    reach = np.abs(base) * (1.0 + np.abs(weights).sum()) + largest_values(read_trees, outputs)
+    return ReadTrees(
+        trees=read_trees,
+        base=base - runner.turn,
+        inputs=size,
+        rounding=single_precision(count + 4) * (reach + runner.turn) + _LINKED,
+        runner=runner,
+        facts=facts_on(model, runner.classifies, (*_notes(runner), *untold)),
+        library=f"XGBoost {xgboost.__version__}",
+        link=runner.link,
+        columns=tuple(booster.feature_names) if booster.feature_names else None,
+        path=path,
+        sha256=sha256,
+        stored=stored,
+        words=words,
+        sparse_zeros_missing=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class XgboostRunner:
+    """A model, run by its ``predict``; ``turn`` is what a classifier compares a bare score with."""
+
+    model: Any
+    objective: str
+    wrapped: bool
+    classifies: bool
+    turn: float
+
+    @property
+    def link(self) -> Link:
+        """The function from the scores to the outputs."""
+        return _LINKS.get(self.objective, "identity") if self.classifies else "identity"
+
+    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return probabilities, or scores if there are none."""
+        scores = self.link == "identity"
+        if self.wrapped and not scores:
+            found = self.model.predict_proba(rows)
+            return np.asarray(found[:, 1] if self.link == "sigmoid" else found)
+        if self.wrapped:
+            found = self.model.predict(rows, output_margin=True)
+        else:
+            found = self.model.predict(self._matrix(rows), output_margin=scores)
+        return np.asarray(found - np.float32(self.turn))
+
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        """Return margins, which XGBoost tells before each link."""
+        given = rows if self.wrapped else self._matrix(rows)
+        return np.asarray(self.model.predict(given, output_margin=True))
+
+    def classes(self, rows: FloatArray) -> IntArray | None:
+        """Return the classes that ``predict`` gives; those of a ``Booster`` by its numbers."""
+        if not self.classifies:
+            return None
+        found = np.asarray(self.model.predict(rows if self.wrapped else self._matrix(rows)))
+        if not self.wrapped and self.objective == "multi:softprob":
+            found = found.argmax(axis=1)
+        elif not self.wrapped and self.link == "sigmoid":
+            found = found > 0.5
+        return found.astype(np.intp)
+
+    def _matrix(self, rows: FloatArray) -> Any:
+        import xgboost
+
+        return xgboost.DMatrix(
+            getattr(rows, "to_numpy", lambda: rows)(),
+            feature_names=self.model.feature_names,
+            feature_types=self.model.feature_types,
+            enable_categorical=True,
+        )
+
+
+def _loaded(content: bytes, path: Any, xgboost: Any) -> Any:
+    """Return the model in a file: a wrapper if a wrapper has written it, else a ``Booster``."""
+    content = whole(content, path)
+    try:
+        booster = xgboost.Booster()
+        booster.load_model(bytearray(content))
+        kind = json.loads(booster.attr("scikit_learn") or "{}").get("_estimator_type")
+        if kind not in _WRAPPERS:
+            return booster
+        model = getattr(xgboost, _WRAPPERS[kind])()
+        model.load_model(bytearray(content))
+    except (xgboost.core.XGBoostError, ValueError, TypeError, AttributeError) as error:
+        told = first_line(error)
+        raise ModelError(f"XGBoost cannot read {path or IN_MEMORY}: {told}") from error
+    return model
+
+
+_WRAPPERS = {"classifier": "XGBClassifier", "regressor": "XGBRegressor", "ranker": "XGBRanker"}
+
+
+def _booster_of(model: Any, xgboost: Any) -> Any:
+    if not np.isnan(model.missing):
+        raise UnsupportedOperatorError(
+            f"the {type(model).__name__} takes {model.missing} for a missing value: replace it by "
+            "NaN in the data, and fit with missing=nan"
+        )
+    try:
+        return model.get_booster()
+    except (xgboost.core.XGBoostError, ValueError) as error:  # sklearn's NotFittedError is one
+        raise not_fitted(model) from error
+
+
+def _runner(model: Any, learner: Mapping[str, Any], wrapped: bool) -> XgboostRunner:
+    """Return what runs the model. Raises ``UnsupportedOperatorError`` for labels of no class."""
+    objective = str(learner["objective"]["name"])
+    if not hasattr(model, "n_classes_"):
+        regressor = wrapped
+        return XgboostRunner(model, objective, wrapped, objective in _LINKS and not regressor, 0.0)
+    if int(learner["learner_model_param"].get("num_target", 1)) > 1:
+        raise InputError("the model gives a row several labels at once: fit one for each label")
+    if objective not in (*_LINKS, *_IDENTITIES):
+        raise UnsupportedOperatorError(
+            f"the {type(model).__name__} has the objective {objective!r}, whose predictions are no "
+            "classes: fit it with 'binary:logistic' or 'multi:softprob'"
+        )
+    half = objective not in _LINKS and int(model.n_classes_) == 2
+    return XgboostRunner(model, objective, wrapped, True, 0.5 if half else 0.0)
+
+
+def _notes(runner: XgboostRunner) -> tuple[str, ...]:
+    notes = []
+    if callable(getattr(runner.model, "objective", None)):
+        notes.append(
+            f"it was trained with the user's own objective; predict uses that of {runner.objective}"
+        )
+    linked = runner.objective in _LINKS and not runner.classifies
+    if linked or runner.objective not in (*_LINKS, *_IDENTITIES):
+        notes.append(f"{BEFORE_LINK}{runner.objective}")
+    if runner.turn:
+        notes.append("predict compares the raw score with 1/2: the score here is less by 1/2")
+    return tuple(notes)
+
+
+def _trees(learner: Mapping[str, Any]) -> tuple[list[Any], list[int], FloatArray]:
+    """Return the trees, the score that each counts for, and its weight."""
+    booster = learner["gradient_booster"]
+    if booster["name"] not in ("gbtree", "dart"):
+        raise UnsupportedOperatorError(
+            f"the XGBoost model has the booster {booster['name']!r}, which has no trees: fit it "
+            "with booster='gbtree', or give a linear model of scikit-learn"
+        )
+    model = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
+    trees = model["trees"]
+    refuse_vectors(trees)
+    # beside the trees from 3.4 on, where any booster may drop trees
+    dropped = booster.get("weight_drop") or model.get("weight_drop") or np.ones(len(trees))
+    weights = np.asarray(dropped, dtype=np.float32)
+    return trees, model["tree_info"], weights.astype(np.float64)
+
+
+def _trees_used(model: Any, learner: Mapping[str, Any], count: int) -> int:
+    """Return the number of trees up to the best iteration of early stopping, if there was one."""
+    try:
+        rounds = int(model.best_iteration) + 1
+    except AttributeError:
+        return count
+    booster = learner["gradient_booster"]
+    ends = booster.get("gbtree", booster)["model"]["iteration_indptr"]
+    return int(ends[min(rounds, len(ends) - 1)])
+
+
+def _branching(tree: Mapping[str, Any], weight: float, group: int) -> Branching:
+    left = np.asarray(tree["left_children"], dtype=np.int64)
+    inner = left >= 0
+    conditions = np.asarray(tree["split_conditions"], dtype=np.float32)
+    values = np.where(inner, 0.0, conditions.astype(np.float64) * weight)
+    return Branching(
+        feature=np.where(inner, np.asarray(tree["split_indices"], dtype=np.int64), -1),
+        threshold=np.where(inner, last_left(conditions, strict=True), 0.0),
+        left=left,
+        right=np.asarray(tree["right_children"], dtype=np.int64),
+        value=values[:, None],
+        scores=slice(group, group + 1),
+        missing_left=np.asarray(tree["default_left"], dtype=bool) & inner,
+        sides=_sides(tree),
+    )
+
+
+def _sides(tree: Mapping[str, Any]) -> dict[int, Sides]:
+    """Return the nodes of ``tree`` that decide by categories."""
+    codes, found = np.asarray(tree["categories"], dtype=np.int64), {}
+    for node, start, size in zip(
+        tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+    ):
+        chosen = np.unique(codes[start : start + size])
+        member = np.zeros(int(chosen[-1]) + 3 if size else 1, dtype=bool)
+        member[chosen + 1] = True  # one side before code 0
+        ends = last_left(np.arange(len(member) - 1), strict=True)
+        found[int(node)] = Sides(ends, ~member)
+    return found
+
+
+_NO_WORDS = (
+    "the model does not tell the words of a column, since XGBoost cuts off letters beyond ASCII: "
+    "those described were taken for its codes, in their order"
+)
+
+
+def _words(learner: Mapping[str, Any]) -> dict[int, tuple[str, ...]]:
+    """Return the words of columns of categories, which XGBoost stores from 3.1 on; () for none."""
+    booster, found = learner["gradient_booster"], {}
+    model = booster.get("gbtree", booster)["model"]
+    for place, column in enumerate(model.get("cats", {}).get("enc", [])):
+        values = column["values"]
+        if "offsets" not in column:
+            found[place] = tuple(map(str, values))
+        elif values:
+            text, ends = bytes(value % 256 for value in values), pairwise(column["offsets"])
+            # XGBoost 3.2 cuts other text off, since it counts characters
+            found[place] = tuple(text[a:b].decode() for a, b in ends) if text.isascii() else ()
+    return found
+
+
+def _base(learner: Mapping[str, Any], size: int, outputs: int, xgboost: Any) -> FloatArray:
+    """Return the scores of the model with one leaf of 0 for each, as the library computes them."""
+    trees = [_leaf_of_zero(number, size) for number in range(outputs)]
+    bare_model = {
+        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(outputs)},
+        "iteration_indptr": [0, outputs],
+        "tree_info": list(range(outputs)),
+        "trees": trees,
+    }
+    bare = {**learner, "gradient_booster": {"name": "gbtree", "model": bare_model}}
+    bare["feature_names"] = bare["feature_types"] = []
+    version = [int(part) for part in xgboost.__version__.split(".")[:3]]
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(json.dumps({"learner": bare, "version": version}).encode()))
+    scores = booster.predict(xgboost.DMatrix(np.zeros((1, size))), output_margin=True)
+    found: FloatArray = np.asarray(scores, dtype=np.float64).reshape(-1)
+    return found
+
+
+def _leaf_of_zero(number: int, size: int) -> dict[str, Any]:
+    one = ("base_weights", "split_conditions", "loss_changes", "sum_hessian")
+    return {
+        **{name: [0.0] for name in one},
+        **{name: [] for name in ("categories", "categories_nodes")},
+        **{name: [] for name in ("categories_segments", "categories_sizes")},
+        **{name: [0] for name in ("default_left", "split_indices", "split_type")},
+        **{name: [-1] for name in ("left_children", "right_children")},
+        "parents": [2**31 - 1],
+        "id": number,
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(size),
+            "num_nodes": "1",
+            "size_leaf_vector": "1",
+        },
+    }

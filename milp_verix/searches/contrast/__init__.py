@@ -1,1 +1,0 @@
-"""Contrastive explanations: the smallest, the nearest and the cheapest change."""

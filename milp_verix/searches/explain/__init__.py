@@ -1,1 +1,0 @@
-"""Algorithm 1: orders, strategies, and the loop over the oracle."""

@@ -1,0 +1,329 @@
+"""Traversal orders: a function from a problem to a permutation of its features.
+
+The least important features come first: features freed early stay free, and the last ones tend to
+be in the explanation.
+
+*Influence* is the share of a rival's distance that a feature can close. Let margin ``j`` be
+``m_j(x) < 0`` at the original, and let ``a_j`` be slopes of it. Freeing coordinate ``i`` raises the
+margin by about ``max(a_ji (u_i − x_i), a_ji (l_i − x_i))``, a share of ``−m_j(x)``. The influence
+of a feature is its largest share over the rivals that can win: the shares of all features in ``B``
+must sum to less than one for each rival.
+
+Orders by *bounds* over the set where one feature is free and all others are fixed have the score
+
+    max_k (upper bound of L_k(x') over x' with x'_j = x_j for j ≠ i)  −  max_k L_k(x)
+
+| order | L | bounds |
+|---|---|---|
+| ``bound`` | the loss: minus the score of the predicted class | interval arithmetic |
+| ``bound_crown`` | the loss | CROWN |
+| ``margin`` | the margins of all rivals | CROWN |
+
+The first two are those of VeriX+ (Wu, Li, Wu, Barrett, 2024, arXiv:2409.03060): features are freed
+in descending order of the lower bound on the predicted class's score. Its authors' program takes
+intervals for dense networks and CROWN for convolutional ones. ``margin`` knows the rivals, too.
+A run of affine operators counts as one layer.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from milp_verix.base.arguments import integer_of
+from milp_verix.base.clock import NO_LIMIT, Deadline, OutOfTimeError
+from milp_verix.base.errors import InputError, require_one_of
+from milp_verix.oracle.attacks import climb, gradient, only
+from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
+from milp_verix.problem.features import Features
+from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.search import OrderLike
+from verix_encodings import Network, crown_bounds, interval_bounds
+from verix_encodings.arrays import FloatArray, dense, unit_rows
+from verix_encodings.propagation.crown import upper_form
+
+_ROUNDS = 3  # of rankings; not measured
+_HALVINGS = 6  # of the prefix that is free: to a 64th of the features; not measured
+_LEAST_DISTANCE = 1e-9  # of a margin from zero, in logits, to divide by
+
+
+def influence(
+    problem: PosedProblem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+) -> FloatArray:
+    """Return the influence by CROWN's upper forms over the full ball; shape (features,).
+
+    ``whole`` has the bounds over that ball, if these are known. Raises ``OutOfTimeError`` at the
+    ``deadline``, and if these bounds were not finished.
+    """
+    contested = _contested(problem, deadline, whole)
+    margins = contested.margins
+    if margins.stepped:
+        return _alone(problem, margins)
+    every = unit_rows(range(margins.output_size), margins.output_size)
+    form = upper_form(margins, contested.bounds, len(margins.nodes), every)
+    return _shares(problem, margins, dense(form.coefficients))
+
+
+def adaptive(
+    problem: PosedProblem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+) -> FloatArray:
+    """Return the influence by gradients at the worst points that ``B`` allows; shape (features,).
+
+    Starts from :func:`influence`. In each round the first features are freed until climbing makes a
+    rival win; the gradients at the points reached rank the features anew, and the result is the
+    mean ranking over the rounds. No program is solved. ``whole`` and the errors are those of
+    :func:`influence`.
+    """
+    margins = _contested(problem, deadline, whole).margins
+    if margins.stepped:
+        return _alone(problem, margins)
+    ranking, rounds = influence(problem, deadline, whole), []
+    for _ in range(_ROUNDS):
+        order = np.argsort(ranking, kind="stable").tolist()
+        points = _worst_points(problem, margins, order, deadline)
+        slopes = [gradient(only(margins, j), point) for j, point in enumerate(points)]
+        rounds.append(_shares(problem, margins, np.array(slopes)))
+        ranking = np.mean(rounds, axis=0)
+    return ranking
+
+
+def _contested(problem: PosedProblem, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
+    """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
+    whole = whole_ball(problem, deadline) if whole is None else whole
+    if not whole.finished:
+        raise OutOfTimeError
+    upper = whole.bounds[-1].upper
+    return whole.only((upper >= 0) | (upper == upper.max()))
+
+
+def _shares(problem: PosedProblem, margins: Network, slopes: FloatArray) -> FloatArray:
+    """Return the influence of each feature, given slopes of each margin, shape (m, d)."""
+    x, outer = problem.x.astype(np.float64), problem.ball.outer
+    distance = np.maximum(-margins.evaluate(x), _LEAST_DISTANCE)
+    with np.errstate(over="ignore"):  # beyond float64 is infinite, and comes last
+        rises = np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
+        shares = problem.features.totals(rises) / distance[:, None]
+    return np.asarray(shares.max(axis=0))
+
+
+def _alone(problem: PosedProblem, margins: Network) -> FloatArray:
+    """Return the influence of each feature by bounds with it alone free; shape (features,)."""
+    x, outer = problem.x.astype(np.float64), problem.ball.outer
+    owner = problem.features.of_coordinate[None, :] == np.arange(problem.features.count)[:, None]
+    lower, upper = np.where(owner, outer.lower, x), np.where(owner, outer.upper, x)
+    values = [(lower, upper)]
+    for node in margins.nodes:
+        values.append(node.enclosure(values.__getitem__))
+    at_x = margins.evaluate(x)
+    distance = np.maximum(-at_x, _LEAST_DISTANCE)
+    return np.asarray(((values[-1][1] - at_x) / distance).max(axis=1))
+
+
+def _worst_points(
+    problem: PosedProblem, margins: Network, order: list[int], deadline: Deadline
+) -> list[FloatArray]:
+    """Climb each margin with a prefix of ``order`` free, bisected to where a rival first wins."""
+    x = problem.x.astype(np.float64)
+    least, most = 0, len(order)
+    points = [x] * margins.output_size
+    for _ in range(_HALVINGS):
+        middle = (least + most + 1) // 2
+        region = problem.ball.region(problem.features.coordinates(order[:middle]))
+        points = []
+        for j in range(margins.output_size):
+            deadline.check()
+            points.append(climb(margins, region, x, j, deadline.passed))
+        if any(margins.evaluate(point)[j] >= 0 for j, point in enumerate(points)):
+            most = middle - 1
+        else:
+            least = middle
+        if least >= most:
+            break
+    return points
+
+
+BOUND_ORDERS = ("bound", "bound_crown", "margin")
+
+_PART = 0.2
+"""The part of the work left that bounds may take: the checks need the rest."""
+
+
+def rises(
+    problem: PosedProblem, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
+) -> FloatArray:
+    """Return scores of features, computed until a fifth of the remaining work is spent.
+
+    ``order`` is one of ``BOUND_ORDERS``; ``turn`` is the sequence in which features are bounded.
+    Scores have the shape (features,) and the units of the network's outputs, NaN for features
+    that were not reached. Raises ``OutOfTimeError`` if there is no time for a single one,
+    ``OverflowError`` where a bound leaves the range of float64.
+    """
+    deadline.check()
+    deadline = deadline.share(_PART)
+    losses = problem.question.losses(problem.network.ir)
+    network = problem.margins if order == "margin" else losses
+    highest = np.full(problem.features.count, np.nan)
+    for feature in turn:
+        region = problem.ball.region(problem.features.groups[feature])
+        if order == "bound":
+            bounds = interval_bounds(network, region)
+        else:
+            bounds = crown_bounds(network, region, late=deadline.passed)
+        if deadline.passed():  # the last bounds may have been cut short
+            break
+        highest[feature] = bounds[-1].upper.max()
+    if np.isnan(highest).all():
+        raise OutOfTimeError
+    return highest - float(network.evaluate(problem.x).max())
+
+
+TRANSFORMATIONS = ("reversal", "deletion")
+ORDERS = ("influence", "adaptive", "sensitivity", *BOUND_ORDERS, "random", "sequential")
+_LARGEST = 1e300  # of the scores that results hold
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """A permutation of the features with the name of the order that made it.
+
+    ``sensitivity`` is the score that it was sorted by, one per feature, ascending; None if there
+    is none, or if some features have none.
+    ``notes`` are for readers of the result.
+    """
+
+    name: str
+    permutation: tuple[int, ...]
+    sensitivity: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def without_order(count: int, why: str) -> Order:
+    """Return the sequential order with a note: ``why`` prevented the order that was wanted."""
+    note = f"{why}: the features are in sequential order"
+    return Order("sequential", tuple(range(count)), notes=(note,))
+
+
+OrderMaker: TypeAlias = Callable[[Deadline, WholeBall | None], Order]
+"""Computes an order by a deadline, from the bounds over the whole ball if these are known."""
+
+
+def resolve_order(
+    problem: PosedProblem,
+    order: OrderLike = "influence",
+    *,
+    transformation: str = "reversal",
+    seed: int = 0,
+) -> OrderMaker:
+    """Return a function that computes the order called ``order``, or given as a list of features.
+
+    Unknown names and lists that are not permutations are refused at once.
+
+    An order that is not known by the deadline, or rests on bounds that do not exist, is replaced by
+    the sequential one, with a note. In the orders by bounds, features that there was no time for
+    follow the others by influence.
+    """
+    count = problem.features.count
+    require_one_of(TRANSFORMATIONS, transformation, "transformation")
+    seed = integer_of(seed, "seed", least=0)
+    if not isinstance(order, str):
+        custom = Order("custom", _permutation(order, problem.features))
+        return lambda _deadline, _whole: custom
+    require_one_of(ORDERS, order, "order", ", or give a list of features")
+
+    def made(deadline: Deadline, whole: WholeBall | None) -> Order:
+        if order == "sequential":
+            return Order(order, tuple(range(count)))
+        if order == "random":
+            shuffled = np.random.default_rng(seed).permutation(count)
+            return Order(order, tuple(int(i) for i in shuffled))
+        try:
+            if order in BOUND_ORDERS:
+                return _by_bounds(problem, order, deadline, whole)
+            if order == "sensitivity":
+                return _ascending(order, sensitivity(problem, transformation, deadline))
+            by_influence = influence if order == "influence" else adaptive
+            return _ascending(order, by_influence(problem, deadline, whole))
+        except OutOfTimeError:
+            why = f"the time limit passed before the order {order!r} was known"
+        except OverflowError as error:
+            why = f"the order {order!r} rests on bounds over the ball, but {error}"
+        return without_order(count, why)
+
+    return made
+
+
+def sensitivity(
+    problem: PosedProblem, transformation: str = "reversal", deadline: Deadline = NO_LIMIT
+) -> FloatArray:
+    """Return ``f_c(x) − f_c(x')`` for each feature, ``x'`` being ``x`` with it transformed.
+
+    ``"deletion"`` sets the feature to zero (or the end of its domain next to zero), ``"reversal"``
+    mirrors it in its domain, ``lower + upper − x`` (Wu, Wu, Barrett, NeurIPS 2023, §4.2). For a
+    regression: the largest absolute change of an output. Evaluated by onnxruntime; shape
+    (features,). Raises ``InputError`` for an unknown transformation, and for a reversal where the
+    domain is not finite; ``OutOfTimeError`` at the ``deadline``.
+    """
+    require_one_of(TRANSFORMATIONS, transformation, "transformation")
+    ball, network = problem.ball, problem.network
+    if transformation == "deletion":
+        target = np.clip(0.0, ball.domain_lower, ball.domain_upper)
+    else:
+        if not (np.isfinite(ball.domain_lower).all() and np.isfinite(ball.domain_upper).all()):
+            raise InputError(
+                "the transformation 'reversal' needs a finite domain to mirror a feature in: "
+                "give one, or use 'deletion'"
+            )
+        target = ball.domain_lower + ball.domain_upper - problem.x.astype(np.float64)
+    changed_to = target.astype(problem.x.dtype)
+    before = network.outputs_at(problem.x)
+    scores = np.empty(problem.features.count)
+    for index, group in enumerate(problem.features.groups):
+        deadline.check()
+        transformed = problem.x.copy()
+        transformed[group] = changed_to[group]
+        scores[index] = problem.question.confidence_drop(before, network.outputs_at(transformed))
+    return scores
+
+
+def _by_bounds(
+    problem: PosedProblem, order: str, deadline: Deadline, whole: WholeBall | None
+) -> Order:
+    """Sort features by the bounds that there is time for; the others follow by their influence."""
+    features = turn = np.arange(problem.features.count)
+    if deadline.at < np.inf:
+        turn = np.argsort(influence(problem, deadline, whole), kind="stable")
+    scores = rises(problem, order, turn.tolist(), deadline)
+    unknown = np.isnan(scores)
+    if not unknown.any():
+        return _ascending(order, scores)
+    ties = np.where(unknown, np.argsort(turn), features)
+    note = (
+        f"there was time for the bounds of {np.sum(~unknown)} of {features.size} features: in the "
+        f"order {order!r} the others come last, by their influence"
+    )
+    return Order(order, tuple(np.lexsort((ties, scores)).tolist()), notes=(note,))
+
+
+def _ascending(name: str, scores: FloatArray) -> Order:
+    # what is no number comes last
+    scores = np.clip(np.nan_to_num(scores, nan=_LARGEST), -_LARGEST, _LARGEST)
+    ascending = np.argsort(scores, kind="stable")
+    return Order(name, tuple(ascending.tolist()), scores)
+
+
+def _permutation(order: OrderLike, features: Features) -> tuple[int, ...]:
+    try:
+        given = np.asarray(features.unnamed(order, "order"))
+    except InputError:
+        raise
+    except ValueError:  # rows of different lengths
+        given = np.array(None)
+    count = features.count
+    if not np.issubdtype(given.dtype, np.integer) or not np.array_equal(
+        np.sort(given, axis=None), np.arange(count)
+    ):
+        raise InputError(
+            f"a custom order lists each of the {count} features 0..{count - 1} exactly once"
+        )
+    return tuple(given.reshape(-1).tolist())

@@ -1,1 +1,0 @@
-"""Figures of results by form: pictures, bars, described rows; ``plot`` draws any result."""

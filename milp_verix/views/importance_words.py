@@ -1,0 +1,212 @@
+"""The importance of features, and the part of protected ones, in words and as facts."""
+
+from milp_verix.base.number_text import counted, down, nearest, up
+from milp_verix.results.importance import Importance, Relevance
+from milp_verix.views import sentences, wording
+from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, to_try
+from milp_verix.views.labels import SHOWN, change_texts, labels_of
+from milp_verix.views.sentences import held_told, scope_sentences
+
+NAMES = {
+    "shapley": "Shapley value",
+    "holler-packel": "Holler-Packel index",
+    "deegan-packel": "Deegan-Packel index",
+    "responsibility": "responsibility",
+}
+_MEANING = {
+    "shapley": "how often, over all orders of the features, it turns a set into one that keeps "
+    "the prediction",
+    "holler-packel": "the share of minimal explanations that contain it",
+    "deegan-packel": "the share of minimal explanations that contain it, each shared out among "
+    "its features",
+    "responsibility": "1 / k, if its smallest minimal explanation has k features",
+}
+_DIGITS, _TOLD = 3, 5
+"""So many features are told in a sentence with their importance."""
+
+
+def importance_headline(found: Importance) -> str:
+    """Return the result in a line: ``"Decision “no”: importance of 13 features, exact"``."""
+    count = counted(len(found.ranking), "feature")
+    how = "exact" if found.exact else "in proven brackets"
+    return f"{wording.predicted_text(found)}: importance of {count} ({NAMES[found.index]}), {how}"
+
+
+def importance_outcome(found: Importance) -> str:
+    """Return how far the importance is known."""
+    if found.exact:
+        return "exact, proven"
+    widest = max(high - low for low, high in zip(found.lower, found.upper, strict=True))
+    reason = found.unknown_reason or "unknown"
+    return f"proven brackets, {up(widest, 2)} wide at most: {reason}"
+
+
+def bracket_of(found: Importance, feature: int) -> str:
+    """Return ``"0.25"``, or ``"0.2 to 0.31"`` rounded outward."""
+    low, high = found.lower[feature], found.upper[feature]
+    if low == high:
+        return nearest(low, _DIGITS)
+    return f"{down(low, _DIGITS)} to {up(high, _DIGITS)}"
+
+
+def importance_sentence(found: Importance) -> str:
+    """Return the most important features with their importance, and how far it is proven."""
+    labels, ranking, upper = labels_of(found), found.ranking, found.upper  # computed at each call
+    none = [feature for feature in ranking if not upper[feature]]
+    told = [feature for feature in ranking if upper[feature]]
+    if not told:
+        return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
+    named = told if len(told) == _TOLD + 1 else told[:_TOLD]
+    parts = [wording.joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
+    if rest := told[len(named) :]:
+        most = up(max(upper[feature] for feature in rest), _DIGITS)
+        each = "each of " * (len(rest) > 1)
+        parts.append(f"at most {most} for {each}{counted(len(rest), 'other feature')}")
+    if none:
+        which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
+        parts.append(f"0 for {which}")
+    claim = f"{_begun(found)} is {'; '.join(parts)}."
+    open_ = f"the values are open: {found.unknown_reason or 'unknown'}"
+    how = "These values are exact." if found.exact else f"These brackets are proven; {open_}."
+    return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
+
+
+def _begun(found: Importance) -> str:
+    asked = f"{wording.decided(found)}{wording.compared(found)}"
+    return f"The importance of features for {asked} ({NAMES[found.index]})"
+
+
+def _misordered(found: Importance) -> list[str]:
+    """Return a sentence on the scores by another tool, if there are any."""
+    if found.beside is None:
+        return []
+    pairs, labels, lower, upper = found.misordered, labels_of(found), found.lower, found.upper
+    asked = f"{NAMES[found.index]} for {wording.decided(found)}{wording.compared(found)}"
+    order = f"{counted(len(pairs), 'pair') if pairs else 'no pair'} of features otherwise"
+    told = f"The given scores order {order} than proven of the {asked}"
+    if not pairs:
+        return [f"{told}."]
+    first, second = max(pairs, key=lambda pair: lower[pair[1]] - upper[pair[0]])
+    such = "" if len(pairs) == 1 else "such as "
+    return [f"{told}: {such}{labels[first]} before {labels[second]}."]
+
+
+def importance_facts(found: Importance) -> Facts:
+    """Return the facts about ``found`` that others have not."""
+    labels, ranking, upper = labels_of(found), found.ranking, found.upper
+    told = [("index", f"{NAMES[found.index]}: {_MEANING[found.index]}"), *axes_facts(found)]
+    shown = [feature for feature in ranking if upper[feature]][:SHOWN]
+    told += [(labels.short(feature), _row(found, feature)) for feature in shown]
+    if len(ranking) > len(shown):
+        rest = ranking[len(shown) :]
+        most = up(max(upper[feature] for feature in rest), _DIGITS)
+        told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
+    if found.beside is not None:
+        pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
+        listed = wording.listed_texts(pairs, "other pair", SHOWN) if pairs else "none"
+        told.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
+    kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
+    told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
+    told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
+    if not found.exact:
+        told += to_try([found.statistics.stopped, found.unknown_reason])
+    return told
+
+
+def _row(found: Importance, feature: int) -> str:
+    beside = "" if found.beside is None else f"; given {nearest(found.beside[feature], _DIGITS)}"
+    return f"{bracket_of(found, feature)}{beside}"
+
+
+_PARTS = {
+    "necessary": "necessary: in every explanation",
+    "relevant": "relevant: in some minimal explanation",
+    "irrelevant": "irrelevant: in no minimal explanation",
+    "unknown": "not known",
+}
+
+
+def relevance_headline(found: Relevance) -> str:
+    """Return the result in a line: ``"Prediction 1: sex is necessary: in every explanation"``."""
+    if not (moving := _moving(found)):
+        return f"{wording.predicted_text(found)}: {held_told(found, found.features)}"
+    names = ", ".join(labels_of(found)[feature] for feature in moving)
+    verb = "are" if len(moving) > 1 else "is"
+    return f"{wording.predicted_text(found)}: {names} {verb} {_PARTS[found.role]}"
+
+
+def relevance_sentence(found: Relevance) -> str:
+    """Return the part of the protected features, and the people that prove it."""
+    return " ".join([_part(found), *scope_sentences(found)])
+
+
+def _moving(found: Relevance) -> list[int]:
+    """Return the protected features that have room to change."""
+    return [feature for feature in found.features if feature not in {*found.still}]
+
+
+def _part(found: Relevance) -> str:
+    keeping = "keeping " if found.delta is not None else ""
+    where = f"In {keeping}{wording.decided(found)}{wording.compared(found)}"
+    if not (moving := _moving(found)):
+        return f"{where}, {held_told(found, found.features)}."
+    names = labels_of(found).named(moving, len(moving))
+    several = len(moving) > 1
+    play, them = ("play", "one of them") if several else ("plays", "it")
+    point = found.counterfactual
+    if point is None or found.free is None:
+        if found.relevant is None:
+            where = f"{names} {play} a part in {wording.decided(found)}{wording.compared(found)}"
+            return f"It is open if {where}: {found.unknown_reason}."
+        return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
+    if found.necessary:
+        return sentences.change_told(found, point, " alone")
+    decide = f"{'decide' if several else 'decides'}{wording.between_told(found)}"
+    told = f"Together with other changes, {names} {decide}. "
+    if found.unchanged is None or found.inputs is None:
+        return told + sentences.change_told(found, point)
+    protected = {found.inputs.names[feature] for feature in found.features}
+    names_changed = found.inputs.changes(found.input, point.input)
+    pairs = [*zip(names_changed, change_texts(found, point), strict=True)]
+    others, own = (
+        [text for name, text in pairs if (name in protected) is kind] for kind in (False, True)
+    )
+    with_others = f"With {sentences.changes_listed(others)}, {wording.stays_text(found)}."
+    becomes = wording.becomes_told(found, point)
+    return f"{told}{with_others} With {wording.joined(own)} as well, {becomes}."
+
+
+def relevance_outcome(found: Relevance) -> str:
+    """Return how far the answer is proven."""
+    if found.settled:
+        return "proven"
+    missing = "not known if necessary" if found.relevant else "not decided"
+    return f"{missing}: {found.unknown_reason}"
+
+
+def relevance_facts(found: Relevance) -> Facts:
+    """Return the facts about ``found`` that others have not."""
+    labels = labels_of(found)
+    role = _PARTS[found.role] if _moving(found) else held_told(found, found.features)
+    told = [
+        ("protected", ", ".join(labels.short(feature) for feature in found.features)),
+        ("part", f"{role}; {relevance_outcome(found)}"),
+    ]
+    if not found.settled:
+        told += to_try([found.statistics.stopped, found.unknown_reason])
+    if found.free:
+        free = labels.listed(found.free)
+        told.append(("others that may change", f"{free}: proven that {wording.kept_text(found)}"))
+    if found.counterfactual is not None:
+        told += change_facts(found, found.counterfactual)
+        after = wording.named_prediction(found, found.counterfactual.prediction)
+        told.append(("counterfactual", f"{after}, run by the model itself"))
+    return told
+
+
+WORDS = {
+    "importance": Words(
+        importance_headline, importance_outcome, importance_sentence, importance_facts
+    ),
+    "relevance": Words(relevance_headline, relevance_outcome, relevance_sentence, relevance_facts),
+}

@@ -1,1 +1,0 @@
-"""Results as pages of HTML, and their parts."""

@@ -1,0 +1,251 @@
+"""Texts as tables for the terminal: facts, comparisons, studies of solvers, and columns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import floor
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from milp_verix.base.errors import printable
+from milp_verix.base.number_text import counted, exact, nearest
+from milp_verix.oracle.verdict import Answer
+from milp_verix.views.wording import joined, listed_texts
+
+if TYPE_CHECKING:
+    from milp_verix.results.comparison import Comparison, Run
+    from milp_verix.results.solver_study import SolverTimes
+
+TEXTS = 2
+"""So many columns of pairs of a solver and a formulation hold no numbers."""
+STUDY_HEADS = ("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR-2, s")
+_TOLD = 3
+
+
+def table_of(facts: Iterable[tuple[str, str]]) -> Table:
+    """Return pairs of a name and a text as two columns without lines; names are dimmed."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column()
+    for name, value in facts:
+        # a file name may hold brackets, which rich would take for markup
+        table.add_row(*(Text(printable(text)) for text in (name, value)))
+    return table
+
+
+def table_of_rows(heads: Iterable[str], rows: Iterable[Sequence[str]], texts: int) -> Table:
+    """Return a table without lines; all but the first ``texts`` columns hold numbers."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place >= texts else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    return table
+
+
+def comparison_heads(comparison: "Comparison") -> tuple[str, ...]:
+    """Return the names of the columns; all but the first two hold numbers."""
+    answers = {"check": ("holds", "violated"), "explain": ("size",)}.get(
+        comparison.task, ("cost", "bound", "master")
+    )
+    times = ("seconds", "build", "solve", "re-solve")
+    counts = ("checks", "solves", "nodes", "iterations")
+    return ("solver", "formulation", *answers, "unknown", *times, *counts)
+
+
+def comparison_rows(comparison: "Comparison") -> list[tuple[str, ...]]:
+    """Return the cells of each run, as text. Times are in seconds."""
+    return [_row(run, comparison) for run in comparison.runs]
+
+
+def _row(run: "Run", comparison: "Comparison") -> tuple[str, ...]:
+    inside = run.inside
+    answers: list[object] = [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
+    if comparison.task == "explain":
+        answers = [run.size]
+    elif comparison.task != "check":
+        costs = (run.cost, run.bound)
+        told = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
+        answers = [*told, run.master or "–"]
+    times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
+    return (
+        run.pair.solver,
+        run.pair.formulation,
+        *(str(one) for one in answers),
+        str(run.unknown),
+        *(f"{seconds:.2f}" for seconds in times),
+        str(run.checks),
+        str(run.solves),
+        *("–" if count is None else str(count) for count in (run.nodes, run.iterations)),
+    )
+
+
+def comparison_table(comparison: "Comparison") -> Table:
+    """Return a table without lines, a row for each run."""
+    return table_of_rows(comparison_heads(comparison), comparison_rows(comparison), TEXTS)
+
+
+def remarks(comparison: "Comparison") -> list[str]:
+    """Return the lines that go with the numbers: verdict, pairs left out, notes."""
+    found = _verdict(comparison)
+    asked = narrowed(comparison.against, comparison.output, comparison.rules)
+    found += [f"the question: {asked}"] if asked else []
+    several = comparison.task in ("check", "explain")
+    decided = {run.answers for run in comparison.runs if not run.unknown}
+    if several and comparison.agree and len(decided) > 1:
+        found.append(
+            "runs that decided everything differ all the same: by rounding, or by an order that "
+            "depends on what a solver finds"
+        )
+    found += [f"not compared: {skipped}" for skipped in comparison.skipped]
+    runs = comparison.runs
+    # a note that all runs have is about the question
+    shared = [
+        note
+        for note in (runs[0].notes if len(runs) > 1 else ())
+        if all(note in r.notes for r in runs)
+    ]
+    for run in runs:
+        found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []
+        found += [f"{run.pair}: {note}" for note in run.notes if note not in shared]
+    return found + shared
+
+
+def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[str]) -> str:
+    """Return what narrows a question, ``"against class 9 alone, 2 rules"``, or nothing."""
+    told = [] if against is None else [f"against {joined(f'class {c}' for c in against)} alone"]
+    told += [] if output is None else [f"output {output} alone"]
+    return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
+
+
+def _verdict(comparison: "Comparison") -> list[str]:
+    if not comparison.agree:
+        every = (*comparison.disagreements, *comparison.conflicts)
+        return [f"disagreement: {found}" for found in every]
+    unknown = sum(run.unknown for run in comparison.runs)
+    left = f"; {unknown} answers are unknown" if unknown else ""
+    if len(comparison.runs) == 1:
+        return [f"one run, nothing to hold it against{left}"]
+    return [f"no two definite answers contradict each other{left}"]
+
+
+def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
+    """Return the cells of each pair, the best first."""
+    return [
+        (
+            one.pair.solver,
+            one.pair.formulation,
+            str(one.asked),
+            str(one.solved),
+            str(one.fastest),
+            f"{one.shifted_mean:.3f}",
+            f"{one.par2:.3f}",
+        )
+        for one in times.summary()
+    ]
+
+
+def study_table(times: "SolverTimes") -> Table:
+    """Return a table without lines, a row for each pair."""
+    return table_of_rows(STUDY_HEADS, study_rows(times), TEXTS)
+
+
+def meaning(times: "SolverTimes") -> str:
+    """Return the sentence that goes with the numbers."""
+    from milp_verix.results.solver_study import SHIFT
+
+    return (
+        f"{counted(len(times.instances), 'check')} with a limit of {exact(times.limit)} s each. "
+        f"The shifted geometric mean adds {exact(SHIFT)} s to each time and counts an unanswered "
+        "check as the limit; PAR-2 counts it as twice the limit."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """The part that one column plays; shares are between 0 and 1.
+
+    ``needed`` is the share of decisions of each class whose explanation has the column, in the
+    order of the classes, ``open`` of all decisions in which it is not decided if it is needed,
+    ``no_part`` of those in which it is proven to be in no minimal explanation, ``still`` of those
+    in which it stays as it is, which proves nothing. ``typical`` tells the values that are kept,
+    or is empty.
+    """
+
+    name: str
+    needed: tuple[float, ...]
+    in_all: float
+    open: float
+    no_part: float
+    still: float
+    typical: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """The part that columns play: ``classes`` are names with their numbers of decisions.
+
+    ``columns`` begin with the one that is needed most often. ``asked`` tells the question.
+    """
+
+    columns: tuple[ColumnUse, ...]
+    classes: tuple[tuple[str, int], ...]
+    asked: str
+
+    @property
+    def decisions(self) -> int:
+        """Number of decisions."""
+        return sum(count for _, count in self.classes)
+
+
+def share_text(share: float) -> str:
+    """Return ``"40 %"``, rounded down; a share below 1 % is not told as none."""
+    percent = 100 * share
+    if 0 < percent < 1:
+        return "under 1 %"
+    if 99 < percent < 100:
+        return "over 99 %"
+    return f"{floor(percent + 1e-9)} %"  # 29.000…, of 0.29
+
+
+def columns_headline(use: TableUse) -> str:
+    """Return ``"What explains 40 decisions, by column"``."""
+    return f"What explains {counted(use.decisions, 'decision')}, by column"
+
+
+def columns_sentence(use: TableUse) -> str:
+    """Return the columns needed most often, and those with no part, or held, in all decisions."""
+    every = f"{counted(use.decisions, 'decision')} ({use.asked})"
+    top = [column for column in use.columns if column.in_all][:_TOLD]
+    told = []
+    if top:
+        parts = [f"{column.name} in {share_text(column.in_all)}" for column in top]
+        told.append(f"Explanations of {every} have {joined(parts)} of the cases.")
+    else:
+        told.append(f"No column is in an explanation of {every}.")
+    never = [column.name for column in use.columns if column.no_part == 1]
+    if never:
+        verb = "plays" if len(never) == 1 else "play"
+        listed = listed_texts(never, "other column", _TOLD)
+        told.append(f"{listed} provably {verb} no part in any of them.")
+    still = [column.name for column in use.columns if column.still == 1]
+    if still:
+        listed = listed_texts(still, "other column", _TOLD)
+        told.append(f"Nothing is proven of the part of {listed}, held in all of them.")
+    return printable(" ".join(told))
+
+
+def columns_table(use: TableUse) -> Table:
+    """Return a rich table with a row for each column."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    heads = ["column", *(f"explains {name}" for name, _ in use.classes)]
+    heads += ["not decided", "plays no part", "stays as it is", "typical values"]
+    for place, head in enumerate(heads):
+        right = 0 < place < len(heads) - 1
+        table.add_column(Text(printable(head)), justify="right" if right else "left")
+    for column in use.columns:
+        shares = map(share_text, [*column.needed, column.open, column.no_part, column.still])
+        cells = [column.name, *shares, column.typical]
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    return table

@@ -1,1 +1,0 @@
-"""Results in words, as pairs of a name and a text, and as tables for the terminal."""
