@@ -157,11 +157,19 @@ def compare_solvers(
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
 ) -> Comparison:
-    """Answer the same checks with each pair, or find the same explanation: see ``compare``.
+    """Answer the same checks with each solver and formulation, or find the same explanation.
 
     Every definite verdict of a run is compared with every counterfactual of the other runs, see
-    ``milp_verix.comparison.contradictions``. The explanation that the checks come from, and each
-    run after it, gets an equal share of the time that is left. Raises ``InputError``.
+    ``milp_verix.comparison.contradictions``; contradictions are in ``disagreements``. A pair that
+    does not fit (the solver is not installed, or does not take the formulation) is in ``skipped``
+    with the reason. Ctrl-C ends the comparison with the runs finished by then.
+
+    ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
+    after it, gets an equal share of the time that is left.
+
+    Raises:
+        InputError: an argument does not fit, or no pair does.
+        ModelError: the network cannot be read or encoded.
     """
     search.require_only("compare", "a comparison")
     require_one_of(TASKS, task, "task")

@@ -121,7 +121,19 @@ def run_many(
     journal: str | Path,
     **given: Any,
 ) -> Tally:
-    """Do the study that :func:`milp_verix.explain_many` is asked for; arguments are its own."""
+    """Explain many inputs, each with every setting of a grid, and write a journal of the results.
+
+    Each finished task appends one JSON object as a line to ``journal``. Tasks that it has a record
+    of are skipped, so a study that was killed goes on where it was. An input that fails becomes a
+    record with the status ``"failed"`` and the reason. Ctrl-C ends the study with what is there.
+    :func:`milp_verix.read_study` reads the journal as a table. Options are the same for all tasks
+    that take them.
+
+    Raises:
+        InputError: an argument does not fit, or the journal cannot be written.
+        ModelError: the network cannot be read.
+        SolverUnavailableError: the solver is not installed.
+    """
     course, tasks = (
         {name: given.pop(name) for name in signature(taker).parameters if name in given}
         for taker in (run_parts, part_of)
