@@ -34,10 +34,10 @@ from verix_encodings import (
     branched_bounds,
     crown_bounds,
 )
+from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import BoolArray, FloatArray, dense, unit_rows
-from verix_encodings.propagation.alpha import beyond_input
-from verix_encodings.propagation.crown import upper_form
-from verix_encodings.propagation.interval_bounds import leaf_bounds
+from verix_encodings.crown import upper_form
+from verix_encodings.interval_bounds import leaf_bounds
 
 _PART = 0.2  # of the work left for optimised slopes; not measured
 

@@ -21,7 +21,7 @@ from milp_verix.models.loaded_model import LoadedModel, TieRule
 from milp_verix.problem.search import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
 from verix_encodings.arrays import FloatArray, differences, placed, unit_rows
-from verix_encodings.proofs import evaluation_error
+from verix_encodings.safe_bounds import evaluation_error
 
 
 class Question:

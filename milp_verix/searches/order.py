@@ -41,7 +41,7 @@ from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import OrderLike
 from verix_encodings import Network, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray, dense, unit_rows
-from verix_encodings.propagation.crown import upper_form
+from verix_encodings.crown import upper_form
 
 _ROUNDS = 3  # of rankings; not measured
 _HALVINGS = 6  # of the prefix that is free: to a 64th of the features; not measured

@@ -180,7 +180,7 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "no domain of an array": (
         {
             "milp_verix.views.sentences._in_domain": _always(""),
-            "milp_verix.views.radius_words.bounds_told": _always([]),
+            "milp_verix.views.sentences.bounds_told": _always([]),
         },
         100,
     ),

@@ -13,7 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from milp_verix import ContrastiveExplanation, InputError, continuous, contrastive, integer
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.searches import contrast_kinds
-from milp_verix.views.words.any_result import facts_of, outcome, title
+from milp_verix.views.result_words import facts_of, outcome, title
 from tests.support.brute_force_cases import Case, case
 from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_real
