@@ -116,8 +116,7 @@ class _Budget:
         changed = p.centre + p.weight(self.objective.least) * self.delta
         reached = batch_outputs(p.margins, changed[:, None])[self.margin, 0]
         slope = batch_slopes(p.margins, changed[:, None], np.array([self.margin]))[:, 0]
-        gains = np.zeros(costs.size)
-        np.add.at(gains, p.feature_of, slope * (changed - p.centre))
+        gains = np.bincount(p.feature_of, slope * (changed - p.centre), costs.size)
         gains[self.objective.must_not] = 0.0
         paid = np.maximum(costs, np.finfo(float).tiny)
         order = np.argsort(-gains / paid, kind="stable")

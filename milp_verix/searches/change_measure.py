@@ -68,8 +68,8 @@ class ChangeMeasure:
     def cost(self, point: FloatArray) -> float:
         """Return the cost of the change to ``point``, shape (d,)."""
         moved = np.where(point > self.last, self.scales, np.abs(point - self.centre))
-        amounts = np.zeros(self.costs.size)
-        np.add.at(amounts, self.unit_of, np.where(point == self.centre, 0.0, moved / self.scales))
+        shares = np.where(point == self.centre, 0.0, moved / self.scales)
+        amounts = np.bincount(self.unit_of, shares, self.costs.size)
         return float(self.costs @ np.where(self.choice, amounts > 0, amounts))
 
 

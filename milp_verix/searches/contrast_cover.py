@@ -218,8 +218,7 @@ def _ranked(p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: Floa
     there = (p.centre + weight * delta)[:, None]
     worst = np.argmax(batch_outputs(p.margins, there)[:, 0] - needed)
     slope = batch_slopes(p.margins, there, np.array([worst]))[:, 0]
-    gains = np.zeros(free.size)
-    np.add.at(gains, p.feature_of, weight * slope * delta)
+    gains = np.bincount(p.feature_of, weight * slope * delta, free.size)
     features = np.flatnonzero(free)
     return np.asarray(features[np.argsort(-gains[features], kind="stable")])
 

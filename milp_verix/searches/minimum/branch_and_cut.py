@@ -21,7 +21,7 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.verdict import SearchEffort
-from milp_verix.searches.minimum.enumeration import NodeEnumeration, NodeRemainder
+from milp_verix.searches.minimum.enumeration import NodeEnumeration
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from milp_verix.searches.minimum.relaxation import (
     NO_FIXINGS,
@@ -153,14 +153,9 @@ class BranchAndCut:
         """Refute each set of a node if its sets are few; return whether this closes the node."""
         if solution.selection is None or solution.reduced_costs is None:
             return False
-        remainder = NodeRemainder(
-            restriction,
-            solution.selection,
-            solution.reduced_costs[restriction.free],
-            solution.bound,
-            self._incumbent.cutoff,
-        )
-        found = self._enumeration.refute(remainder)
+        ends, reduced = (solution.bound, self._incumbent.cutoff), solution.reduced_costs
+        free = reduced[restriction.free]
+        found = self._enumeration.refute(restriction, solution.selection, free, ends)
         if found is None:
             return False
         self._rely_on_cutoff()

@@ -7,7 +7,6 @@ float64. It refutes a set if a margin exceeds zero by more than the error bound 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -131,22 +130,6 @@ _CHUNK = 100_000  # numbers evaluated at once: they fit in the cache
 _FEWEST = 64  # sets evaluated at once, however large the network; not measured
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NodeRemainder:
-    """The sets of a node: the features fixed in by ``restriction`` and any of its free features.
-
-    Each set costs at least ``bound``; sets that cost more than ``cutoff`` need no refutation.
-    ``reduced_costs`` has shape (free features,). ``selection`` is the optimum of the relaxation,
-    shape (features,).
-    """
-
-    restriction: Restriction
-    selection: FloatArray
-    reduced_costs: FloatArray
-    bound: float
-    cutoff: float
-
-
 class NodeEnumeration:
     """Refutes all sets of a node, one perturbation after the other, if the sets are few."""
 
@@ -160,22 +143,30 @@ class NodeEnumeration:
         self._entries = sum(matrix.size for source, matrix in terms if source != 0)
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
-    def refute(self, remainder: NodeRemainder) -> list[FloatArray] | None:
-        """Refute all sets of a node; return new perturbations, (d,) each, None if one is left."""
-        if remainder.restriction.free.size > self._limits.most_free or self._off:
+    def refute(
+        self,
+        restriction: Restriction,
+        selection: FloatArray,
+        reduced_costs: FloatArray,
+        ends: tuple[float, float],
+    ) -> list[FloatArray] | None:
+        """Refute all sets of a node; return new perturbations, (d,) each, None if one is left.
+
+        They cost the first of ``ends`` at least; what costs more than the second need not be
+        refuted. ``selection`` is the optimum; ``reduced_costs`` has shape (free features,).
+        """
+        if restriction.free.size > self._limits.most_free or self._off:
             return None
-        sets = self._sets(remainder)
+        sets = self._sets(restriction, reduced_costs, *ends)
         if sets is None:
             return None
         try:
-            left = Unrefuted(
-                self._perturbations, remainder.restriction, sets, self._refuting_margins
-            )
+            left = Unrefuted(self._perturbations, restriction, sets, self._refuting_margins)
         except OverflowError:
             self._off = True
             return None
         adversary = self._incumbent.adversary
-        worst_first = np.argsort(-adversary.harm(remainder.selection), kind="stable")
+        worst_first = np.argsort(-adversary.harm(selection), kind="stable")
         for delta in adversary.newest[:, worst_first].T:
             if not left.count or self._deadline.passed():
                 break
@@ -188,18 +179,19 @@ class NodeEnumeration:
             found.append(delta)
         return found
 
-    def _sets(self, remainder: NodeRemainder) -> FloatArray | None:
+    def _sets(
+        self, restriction: Restriction, reduced_costs: FloatArray, bound: float, cutoff: float
+    ) -> FloatArray | None:
         """Return the sets that the reduced costs do not rule out, as columns; None if too many."""
-        limits, restriction = self._limits, remainder.restriction
-        slack = remainder.cutoff - remainder.bound
+        limits = self._limits
         work = self._entries + self._folded * restriction.free.size
         most = int(min(limits.most_sets, limits.most_work / max(work, 1)))
-        if estimated_count(remainder.reduced_costs, slack) > limits.estimate_per_set * most:
+        if estimated_count(reduced_costs, cutoff - bound) > limits.estimate_per_set * most:
             return None
         costs = self._incumbent.objective.costs
         fixed_cost = float(costs[restriction.fixed_in].sum())
-        ends = remainder.bound - fixed_cost, remainder.cutoff - fixed_cost
-        return reduced_cost_sets(costs[restriction.free], remainder.reduced_costs, *ends, most)
+        ends = bound - fixed_cost, cutoff - fixed_cost
+        return reduced_cost_sets(costs[restriction.free], reduced_costs, *ends, most)
 
     @cached_property
     def _refuting_margins(self) -> FloatArray:

@@ -1,5 +1,7 @@
 """A node is closed where each of its sets is refuted, and only there."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,6 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.searches.minimum.enumeration import (
     NodeEnumeration,
-    NodeRemainder,
     Unrefuted,
     reduced_cost_sets,
     refuting_margins,
@@ -39,15 +40,15 @@ def test_an_explanation_is_never_refuted_and_all_below_the_minimum_are(index: in
         enumeration = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT)
         count = restriction.free.size
 
-        def remainder(size: int) -> NodeRemainder:
+        def remainder(size: int) -> Any:
             bounds = float(size - 1), float(size)
-            return NodeRemainder(restriction, selection, np.zeros(count), *bounds)
+            return restriction, selection, np.zeros(count), bounds
 
-        assert enumeration.refute(remainder(best.size)) is None
+        assert enumeration.refute(*remainder(best.size)) is None
         # the set itself was met on the way, and proven
         assert incumbent.cost <= 64
         before = incumbent.adversary.known.shape[1]
-        found = enumeration.refute(remainder(best.size - 1))
+        found = enumeration.refute(*remainder(best.size - 1))
         assert found is not None
         assert all(delta.shape == (64,) for delta in found)
         assert incumbent.adversary.known.shape[1] >= before + len(found)
@@ -71,8 +72,8 @@ def test_only_few_sets_are_listed() -> None:
     two, one = 1 + 20 + 190, 1 + 20
 
     def listed(cutoff: float, **numbers: float) -> int | None:
-        remainder = NodeRemainder(restriction, np.zeros(64), np.ones(20), 40.0, cutoff)
-        sets = NodeEnumeration(incumbent, SearchLimits(**numbers), NO_LIMIT)._sets(remainder)
+        enumeration = NodeEnumeration(incumbent, SearchLimits(**numbers), NO_LIMIT)
+        sets = enumeration._sets(restriction, np.ones(20), 40.0, cutoff)
         return None if sets is None else sets.shape[1]
 
     with opened_incumbent(digit(15, 0.1)) as incumbent:
@@ -95,19 +96,19 @@ def test_nodes_are_not_closed_where_that_is_off_or_many_are_free(limits: SearchL
     with opened_incumbent(digit(15, 0.1)) as incumbent:
         restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
         # no set costs so little
-        nothing = NodeRemainder(restriction, np.zeros(64), np.zeros(8), -2.0, -1.0)
-        assert NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT).refute(nothing) == []
-        assert NodeEnumeration(incumbent, limits, NO_LIMIT).refute(nothing) is None
+        nothing = restriction, np.zeros(64), np.zeros(8), (-2.0, -1.0)
+        assert NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT).refute(*nothing) == []
+        assert NodeEnumeration(incumbent, limits, NO_LIMIT).refute(*nothing) is None
 
 
 def test_no_set_is_refuted_once_time_is_up() -> None:
     with opened_incumbent(digit(15, 0.1)) as incumbent:
         restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
-        remainder = NodeRemainder(restriction, np.zeros(64), np.zeros(8), 0.0, 1.0)
+        remainder = restriction, np.zeros(64), np.zeros(8), (0.0, 1.0)
         assert (
-            NodeEnumeration(incumbent, SearchLimits(), Deadline(-np.inf)).refute(remainder) is None
+            NodeEnumeration(incumbent, SearchLimits(), Deadline(-np.inf)).refute(*remainder) is None
         )
-        found = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT).refute(remainder)
+        found = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT).refute(*remainder)
         # all of them at once, by few perturbations
         assert found is not None
         assert 0 < len(found) < 9
@@ -125,8 +126,8 @@ def test_a_set_that_cannot_be_decided_ends_the_enumeration(
 
         monkeypatch.setattr(incumbent.oracle, "check", unknown)
         restriction = Restriction(np.zeros(64, dtype=bool), np.arange(8))
-        remainder = NodeRemainder(restriction, np.zeros(64), np.zeros(8), 0.0, 1.0)
+        remainder = restriction, np.zeros(64), np.zeros(8), (0.0, 1.0)
         enumeration = NodeEnumeration(incumbent, SearchLimits(), NO_LIMIT)
         for _ in range(3):
-            assert enumeration.refute(remainder) is None
+            assert enumeration.refute(*remainder) is None
         assert asked == [0]
