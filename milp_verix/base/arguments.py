@@ -177,7 +177,7 @@ def _fault(value: Any, depth: int) -> str | None:
     """Return what no argument may hold: a whole number beyond float64, or lists without end."""
     if isinstance(value, int):
         return "a whole number beyond those of float64" if abs(value) > _LARGEST else None
-    if np.ma.is_masked(value):
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         return "masked entries: fill them, or leave them out"
     if not isinstance(value, list | tuple | set | frozenset):
         return None
