@@ -170,7 +170,7 @@ class WarmLp:
         most = max(deadline.units / units_of_iteration(program), 1)
         unasked = int(max(min(_SHORT, _MOST_WORK / max(program.matrix.nnz, 1), most), 1))
         model.setOptionValue("simplex_iteration_limit", unasked)
-        highs.run(model)
+        highs.again_if_failed(model, model.run())
         iterations = self._continued(most)
         spend_solve(program, iterations)
         if model.getModelStatus() == self._highspy.HighsModelStatus.kIterationLimit:

@@ -132,7 +132,7 @@ class HighsSession(OwnSession):
         self._late = False
         self._root_bound, self._first_seconds, self._began = None, None, time.monotonic()
         with deferred_interrupt() as self._interrupt:
-            run(highs)
+            again_if_failed(highs, highs.run())
             left = self._deadline.seconds
             timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
             if timed_out and left > 0.1 * targets.seconds:
@@ -191,11 +191,11 @@ class HighsSession(OwnSession):
         self._highs.clear()
 
 
-def run(model: Any) -> None:
-    """Solve; where that fails, another session had another number of threads, and left them."""
+def again_if_failed(model: Any, status: Any) -> None:
+    """Solve again where a run failed: another session had another number of threads."""
     import highspy
 
-    if model.run() == highspy.HighsStatus.kError:
+    if status == highspy.HighsStatus.kError:
         model.resetGlobalScheduler(True)
         model.run()
 
