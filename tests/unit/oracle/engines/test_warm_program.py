@@ -192,8 +192,8 @@ def answers(problem: Problem, subsets: list[NDArray[np.intp]], way: str) -> list
     every = problem.ball.region(np.arange(problem.x.size))
     full = interval_bounds(margins, every)
     search = Search(warm=way, segments=1)
-    shared = warm_program(problem, search, session, margins, full)
-    assert (shared is not None) == (way == "in_place")
+    own = way == "rebuilt"
+    shared = None if own else warm_program(problem, search, session, margins, full)
     found = []
     for free in subsets:
         region = problem.ball.region(free)
