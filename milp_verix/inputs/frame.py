@@ -95,8 +95,8 @@ def _plain(column: Any) -> Any:
         first = column.index[int(np.argmax(missing))]
         raise InputError(
             f"the column {column.name} has missing values, {int(missing.sum())} of {len(column)}, "
-            f"the first in the row {first!r}: fill or drop them first; for trees, "
-            f"missing=[{str(column.name)!r}, …] says that they may be"
+            f"the first in the row {first!r}: fill or drop them first; "
+            f"or, if the model takes them, missing=[{str(column.name)!r}, …] says that they may be"
         )
     known = getattr(getattr(column, "cat", None), "categories", [])
     if len(known) and all(isinstance(value, bool) for value in known):

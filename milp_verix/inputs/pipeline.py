@@ -98,9 +98,13 @@ def table_of(fitted: Any, values: dict[str, Any], count: int) -> Any:
     return pd.DataFrame({name: values.get(name, np.zeros(count)) for name in names})
 
 
-def rows_of(fitted: Any, frame: Any) -> FloatArray:
-    """Return the rows of ``frame`` as numbers for ``fitted``; ``InputError`` names one refused."""
-    inputs = Inputs.from_pipeline(fitted, frame)
+def rows_of(fitted: Any, frame: Any, missing: Missing = ()) -> FloatArray:
+    """Return the rows of ``frame`` as numbers for ``fitted``; ``InputError`` names one refused.
+
+    Columns of words that are ``missing`` have a coordinate for that, too.
+    """
+    words = [one for one in missing if isinstance(one, str)]
+    inputs = Inputs.from_pipeline(fitted, frame, missing=words)
     rows = []
     for place, row in zip(frame.index, frame.to_dict("records"), strict=True):
         with refusing(f"the frame's row {place!r}", InputError):

@@ -255,7 +255,7 @@ def read(
     names, words, unread = coordinates_of(fitted, missing, encoding)
     # rows with missing values wait for a description
     known = frame.dropna() if hasattr(frame, "columns") else ()
-    given = rows_of(fitted, known) if len(known) else np.zeros((0, columns.size))
+    given = rows_of(fitted, known, missing) if len(known) else np.zeros((0, columns.size))
     return replace(
         inner,
         trees=trees,

@@ -23,7 +23,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session
-from verix_encodings import Bounds, Encoding, Interval, Network, NormBall, encode
+from verix_encodings import Affine, Bounds, Encoding, Interval, Network, NormBall, encode
 from verix_encodings.arrays import FloatArray
 from verix_encodings.blocks.formulations import BIG_M
 from verix_encodings.program_files import blocks
@@ -106,7 +106,7 @@ def warm_program(
         raise InputError(f"warm={warm!r} is nothing that {session.name} can do: use 'rebuilt'")
     box = problem.ball.region(np.arange(problem.x.size))
     boxed = isinstance(box, Interval) and problem.ball.mixed is None
-    phased = margins.exact and not any(node.stepped for node in margins.nodes)
+    phased = all(node.phase is not None or isinstance(node, Affine) for node in margins.nodes)
     if not (boxed and resolve_formulation(search.formulation) is BIG_M and phased):
         raise InputError(
             f"warm={warm!r} needs an L∞ ball of real numbers, ReLUs or maxima, and the "

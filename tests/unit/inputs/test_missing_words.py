@@ -261,3 +261,17 @@ def test_wide_tables_with_missing_words_take_no_run_for_each_column(
     for place in range(5):
         point = problem.network.described(inputs).row(frame.iloc[place].to_dict())
         assert problem.network.scores_at(point)[-1] == pytest.approx(expected[place], rel=1e-9)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_example_of_rows_does_not_hinder_missing_words(model: str, table: pd.DataFrame) -> None:
+    words = [SimpleImputer(strategy="constant", fill_value="unknown"), OneHotEncoder()]
+    fitted = _fitted(table, MODELS[model](), words, marked=False)
+    network = mv.load_network(fitted, example=table)
+    inputs = mv.Inputs.from_pipeline(fitted, table, missing=["contract", "debt"])
+    row = table[table["contract"].isna()].iloc[0]
+    found = mv.minimum(network, row, epsilon="inf", inputs=inputs, time_limit=20)
+    others = table.copy()
+    for place in found.explanation:
+        others[table.columns[place]] = [row.iloc[place]] * len(table)
+    assert {*fitted.predict(others)} == {*fitted.predict(row.to_frame().T)}
