@@ -114,11 +114,13 @@ def in_few_digits(
     """Return a counterfactual like ``point``, (d,), whose moved real numbers have few digits.
 
     Not one of them has fewer digits when it is rounded alone. ``near`` is that of
-    :func:`~milp_verix.base.number_text.rounder`.
+    :func:`~milp_verix.base.number_text.rounder`; no number is nearer to a missing one than others.
     """
     moved = _real(problem, point)
+    last = {} if problem.inputs is None else problem.inputs.missing
+    close = {at: near and problem.x[at] <= last.get(at, np.inf) for at in moved}
     for _ in range(_ROUNDS):
-        pairs = ((at, rounder(point[at], problem.x[at], near=near)) for at in moved)
+        pairs = ((at, rounder(point[at], problem.x[at], near=close[at])) for at in moved)
         values = {at: np.array([*found], dtype=point.dtype) for at, found in pairs}
         before, point = point, replaced(problem, point, values, allowed)
         if len(moved) == 1 or np.array_equal(before, point):
@@ -127,7 +129,7 @@ def in_few_digits(
 
 
 def _real(problem: PosedProblem, point: Point) -> list[int]:
-    """Return the coordinates of the real numbers, none of them missing, that ``point`` moves."""
+    """Return the coordinates that ``point`` moves to real numbers, none of them missing."""
     moved = point != problem.x
     if problem.inputs is None:
         told = problem.margins.stepped or problem.features.names is not None
@@ -136,9 +138,7 @@ def _real(problem: PosedProblem, point: Point) -> list[int]:
     return [
         int(group[0])
         for feature, group in pairs
-        if feature.kind == "continuous"
-        and moved[group[0]]
-        and max(point[group[0]], problem.x[group[0]]) <= feature.last
+        if feature.kind == "continuous" and moved[group[0]] and point[group[0]] <= feature.last
     ]
 
 
