@@ -1,7 +1,8 @@
 """Arguments with an entry for each feature, understood by the labels that they come with.
 
 A mapping, a Series, a DataFrame of one row: each value goes to the feature of its label, wherever
-it stands. A label is a name, or the index of a feature. Without labels, the order tells.
+it stands. A label is a name, or the index of a feature where no name is a number. Without labels,
+the order tells.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +56,8 @@ def values_by_label(given: Any, labels: Labels, what: str, usual: str = "") -> A
         return np.asarray(given)
     if _OTHERS in row and _OTHERS not in known:
         others = row.pop(_OTHERS)
-    by_index = {str(place): name for place, name in enumerate(known) if str(place) not in known}
+    named = not unnamed and any(map(str.isdecimal, known))  # by numbers: none is an index, too
+    by_index = {} if named else {str(place): name for place, name in enumerate(known)}
     values = {by_index.get(label, label): value for label, value in row.items()}
     found = same_names(known, values)
     used = {*found.values()}
