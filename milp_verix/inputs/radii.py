@@ -21,7 +21,8 @@ proven empty has no input. Features that such cuts leave open are not listed.
 Arguments with an entry for each feature, understood by the labels that they come with.
 
 A mapping, a Series, a DataFrame of one row: each value goes to the feature of its label, wherever
-it stands. A label is a name, or the index of a feature. Without labels, the order tells.
+it stands. A label is a name, or the index of a feature where no name is a number. Without labels,
+the order tells.
 """
 
 import re
@@ -83,7 +84,8 @@ def values_by_label(given: Any, labels: Labels, what: str, usual: str = "") -> A
         return np.asarray(given)
     if _OTHERS in row and _OTHERS not in known:
         others = row.pop(_OTHERS)
-    by_index = {str(place): name for place, name in enumerate(known) if str(place) not in known}
+    named = not unnamed and any(map(str.isdecimal, known))  # by numbers: none is an index, too
+    by_index = {} if named else {str(place): name for place, name in enumerate(known)}
     values = {by_index.get(label, label): value for label, value in row.items()}
     found = same_names(known, values)
     used = {*found.values()}

@@ -49,27 +49,30 @@ Condition = Callable[[Point], bool]
 def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) -> int | None:
     """Return the first row of ``candidates``, (n, d), that is a counterfactual and ``allowed``.
 
-    Of trees it is one as far as sums without rounding tell; the runtime of a network is run.
+    Of trees it is one as far as sums without rounding tell; the runtime of a network is run, and
+    that of trees at a tie.
     """
-    for row in _likely(problem, candidates):
+    for row, margin in _likely(problem, candidates).items():
         one = candidates[row]
         if _inside(problem, one, allowed) and (
-            problem.margins.stepped or problem.question.changed(problem.network.outputs_at(one))
+            (problem.margins.stepped and margin > 0)
+            or problem.question.changed(problem.network.outputs_at(one))
         ):
             return row
     return None
 
 
-def _likely(problem: PosedProblem, candidates: Point) -> list[int]:
-    """Return the rows of ``candidates``, (n, d), in the box where a margin may be above zero."""
+def _likely(problem: PosedProblem, candidates: Point) -> dict[int, float]:
+    """Return rows of ``candidates``, (n, d), in the box, and margins: these may be above zero."""
     if not len(candidates):
-        return []
+        return {}
     worst = batch_outputs(problem.margins, candidates.T.astype(np.float64)).max(axis=0)
     least = 0.0
     if not problem.margins.stepped:  # the network may round across a margin close to zero
         least = -_CLOSE * max(float(np.abs(worst).max()), 1.0)
     inside = (candidates >= problem.ball.inner_lower) & (candidates <= problem.ball.inner_upper)
-    return np.flatnonzero((worst > least) & inside.all(axis=1)).tolist()
+    rows = np.flatnonzero((worst >= least) & inside.all(axis=1))
+    return dict(zip(rows.tolist(), worst[rows].tolist(), strict=True))
 
 
 def _inside(problem: PosedProblem, one: Point, allowed: Condition) -> bool:
@@ -115,11 +118,13 @@ def in_few_digits(
     """Return a counterfactual like ``point``, (d,), whose moved real numbers have few digits.
 
     Not one of them has fewer digits when it is rounded alone. ``near`` is that of
-    :func:`~milp_verix.base.number_text.rounder`.
+    :func:`~milp_verix.base.number_text.rounder`; no number is nearer to a missing one than others.
     """
     moved = _real(problem, point)
+    last = {} if problem.inputs is None else problem.inputs.missing
+    close = {at: near and problem.x[at] <= last.get(at, np.inf) for at in moved}
     for _ in range(_ROUNDS):
-        pairs = ((at, rounder(point[at], problem.x[at], near=near)) for at in moved)
+        pairs = ((at, rounder(point[at], problem.x[at], near=close[at])) for at in moved)
         values = {at: np.array([*found], dtype=point.dtype) for at, found in pairs}
         before, point = point, replaced(problem, point, values, allowed)
         if len(moved) == 1 or np.array_equal(before, point):
@@ -128,7 +133,7 @@ def in_few_digits(
 
 
 def _real(problem: PosedProblem, point: Point) -> list[int]:
-    """Return the coordinates of the real numbers, none of them missing, that ``point`` moves."""
+    """Return the coordinates that ``point`` moves to real numbers, none of them missing."""
     moved = point != problem.x
     if problem.inputs is None:
         told = problem.margins.stepped or problem.features.names is not None
@@ -137,9 +142,7 @@ def _real(problem: PosedProblem, point: Point) -> list[int]:
     return [
         int(group[0])
         for feature, group in pairs
-        if feature.kind == "continuous"
-        and moved[group[0]]
-        and max(point[group[0]], problem.x[group[0]]) <= feature.last
+        if feature.kind == "continuous" and moved[group[0]] and point[group[0]] <= feature.last
     ]
 
 
@@ -171,7 +174,7 @@ def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
         for row, group in enumerate(groups):
             alone[row, group] = x[group]
         worst = batch_outputs(problem.margins, alone.T.astype(np.float64)).max(axis=0)
-        ranked = [groups[row] for row in np.argsort(-worst, kind="stable") if worst[row] > 0]
+        ranked = [groups[row] for row in np.argsort(-worst, kind="stable") if worst[row] >= 0]
         # all beginnings of the ranking at once, the longest first
         candidates = np.tile(point, (len(ranked), 1))
         for row, group in enumerate(ranked):

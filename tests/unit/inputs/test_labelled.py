@@ -13,6 +13,7 @@ import pytest
 
 import milp_verix as mv
 from milp_verix import InputError, Problem
+from milp_verix.inputs.radii import Labels, values_by_label
 from milp_verix.searches.feature_sets import feature_set
 from milp_verix.views.notice import reasons_of
 from tests.support.repository import ROOT
@@ -207,6 +208,35 @@ def test_costs_by_name_are_complete_or_tell_those_of_the_others() -> None:
         many.minimum(costs={3: 2})
     with pytest.raises(InputError, match=r"costs: two values .* one name: age, debt, income, age"):
         PROBLEM.minimum(costs=pd.Series([1, 2, 3, 4], [*NAMES, "age"]))
+
+
+@pytest.mark.parametrize("form", [pd.Series, lambda values: dict(enumerate(values))])
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("1 0 5", None),
+        ("3 1 2", None),
+        ("2 0 1", [9.0, 7.0, 8.0]),
+        ("10 20 30", [7.0, 8.0, 9.0]),
+        ("age debt income", [7.0, 8.0, 9.0]),
+    ],
+)
+def test_numbers_are_names_or_indices_and_never_some_of_each(
+    names: str, expected: list[float] | None, form: Callable[[list[float]], Any]
+) -> None:
+    labels, given = Labels(names.split(), 3), form([7.0, 8.0, 9.0])
+    if expected is not None:
+        assert [*values_by_label(given, labels, "costs")] == expected
+        return
+    with pytest.raises(InputError, match=r"costs by name has a value for each feature.*missing"):
+        values_by_label(given, labels, "costs")
+
+
+def test_a_number_that_is_no_name_is_no_index_among_numbers_as_names() -> None:
+    labels = Labels(["3", "1", "2"], 3)
+    assert values_by_label({1: 5.0, "*": 0.0}, labels, "costs") == [0.0, 5.0, 0.0]
+    with pytest.raises(InputError, match=r"costs by name .*'\*' for the others; extra: 0"):
+        values_by_label({0: 5.0, "*": 0.0}, labels, "costs")
 
 
 def test_radii_by_name_are_one_radius_of_a_sweep() -> None:

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper
 from sklearn.linear_model import LogisticRegression
 
 import milp_verix
@@ -124,3 +126,43 @@ def test_work_is_in_proportion_to_the_changes(monkeypatch: pytest.MonkeyPatch) -
     changes = sum((one.input != found.input).sum() for one in found.counterfactuals.values())
     assert changes > 500
     assert runs[0] < 20 * changes
+
+
+def _tied(threshold: float) -> onnx.ModelProto:
+    """Return a tree of one split: class 1 above ``threshold``, a tie with class 0 elsewhere."""
+    node = helper.make_node(
+        "TreeEnsembleClassifier",
+        ["x"],
+        ["label", "scores"],
+        domain="ai.onnx.ml",
+        nodes_treeids=[0, 0, 0],
+        nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[0, 0, 0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_values=[threshold, 0.0, 0.0],
+        nodes_truenodeids=[1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0],
+        class_treeids=[0] * 6,
+        class_nodeids=[1, 1, 1, 2, 2, 2],
+        class_ids=[0, 1, 2] * 2,
+        class_weights=[0.5, 0.5, 0.0, 0.0, 1.0, 0.0],
+        classlabels_int64s=[0, 1, 2],
+        post_transform="NONE",
+    )
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 1])
+    label = helper.make_tensor_value_info("label", TensorProto.INT64, [None])
+    scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, [None, 3])
+    graph = helper.make_graph([node], "tied", [x], [label, scores])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, ir_version=8, opset_imports=opsets)
+
+
+@pytest.mark.parametrize(
+    ("minimise", "told"), [("features", "0.9 → 0.4,"), ("distance", "0.9 → 0.4567,")]
+)
+def test_a_tie_of_trees_is_told_in_few_digits(minimise: str, told: str) -> None:
+    described = milp_verix.Inputs([continuous("wage", 0, 1)])
+    found = milp_verix.contrastive(
+        _tied(0.45678912), [0.9], inputs=described, epsilon="inf", minimise=minimise
+    )
+    assert f"With wage: {told} the prediction becomes class 0." in found.sentence()

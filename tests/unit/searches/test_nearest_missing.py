@@ -1,5 +1,6 @@
 """The nearest counterfactual where values may be missing: a change to or from missing counts 1."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -70,6 +71,26 @@ def test_a_change_to_missing_counts_as_the_whole_range() -> None:
         assert found.distance == 1.0
         assert found.proven
         assert change in found.sentence()
+
+
+@pytest.mark.parametrize("minimise", ["features", "distance"])
+def test_a_number_in_place_of_a_missing_one_has_few_digits(minimise: str) -> None:
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"age": rng.uniform(18, 68.123456, 240), "wage": rng.normal(0, 1, 240)})
+    labels = (table.age > 40).astype(int)
+    table["age"] = table["age"].mask(rng.random(240) < 0.1)
+    linear = make_pipeline(SimpleImputer(strategy="constant"), LogisticRegression())
+    for model in (linear, DecisionTreeClassifier(max_depth=2, random_state=0)):
+        model.fit(table, labels)
+        inputs = mv.Inputs.from_frame(table, missing=["age"])
+        predicted = model.predict(table)
+        absent = (table.age.isna() & (predicted == 0)).to_numpy()
+        row = table[absent].iloc[[0]]
+        found = mv.contrastive(model, row, epsilon="inf", inputs=inputs, minimise=minimise)
+        told = re.search("age: missing → ([0-9.]+)", found.sentence())
+        assert told, found.sentence()
+        assert len(told[1].replace(".", "").rstrip("0")) <= 2, found.sentence()
+        assert model.predict(row.assign(age=float(told[1])))[0] == 1
 
 
 def _wide(top: float, *, absent: bool) -> mv.ContrastiveExplanation:
