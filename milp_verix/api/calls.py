@@ -101,9 +101,10 @@ def explain(
             sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-            checks are asked; the explanation is the same, see ``traversal.strategies``.
+            checks are asked; the explanation is the same, see
+            :mod:`milp_verix.searches.strategies`.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
@@ -204,7 +205,7 @@ def minimum(
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
             and may switch some off.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -304,7 +305,7 @@ def contrastive(
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -375,7 +376,7 @@ def enumerate_explanations(
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         limit: the most explanations, of both kinds together; None for all.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -458,7 +459,7 @@ def inflate(
         resolution: how near to the end of a real range a counterfactual must be, as a share of the
             feature's room.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -531,7 +532,7 @@ def check(
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         free: the features that may change, by indices or names; see ``features``.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -616,7 +617,7 @@ def audit(
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
@@ -696,7 +697,7 @@ def relevance(
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         feature: the protected feature, or several, by names or indices.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -779,7 +780,7 @@ def importance(
             name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
             of features that the size of these scores orders otherwise than is proven of the index.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -862,7 +863,7 @@ def robustness_radius(
             is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for
             a share of each range, radii by name for a factor of these.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -944,7 +945,7 @@ def epsilon_sweep(
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
@@ -1027,7 +1028,7 @@ def compare(
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``; by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned

@@ -414,7 +414,7 @@ class Problem(PosedProblem):
 
         Args:
             solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-                ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+                ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
                 ``"pyomo:NAME"``.
             formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
             task: ``"check"``: each pair answers the same checks, each by itself, with nothing

@@ -33,6 +33,14 @@ from milp_verix.base.arguments import (
     instance_of,
 )
 from milp_verix.inputs.inputs import Inputs
+from milp_verix.solvers import CHECKERS as ENGINES, SOLVERS as PROGRAM_SOLVERS
+
+_NAMES = (*PROGRAM_SOLVERS, *ENGINES)
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return ", ".join(f'``"{name}"``' for name in names)
+
 
 REQUIRED = ""
 """The default of an option that must be given."""
@@ -183,10 +191,9 @@ QUESTION: tuple[Option, ...] = (  # what a question is about
 
 SEARCH: tuple[Option, ...] = (  # how an answer is looked for
     Option("solver", "str | Solver", '"auto"', SOLVER, _SOLVING,
-        """``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"split"``,
-        ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or ``"pyomo:NAME"``;
-        see ``docs/solvers.md``.""",
-        Line("auto|highs|phase|cbc|gurobi|scip|pulp|pyomo|split|beta|leaves",
+        f"""``"auto"``, {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; see
+        ``docs/solvers.md``.""",
+        Line("|".join(("auto", *_NAMES)),
             """Solver of the programs; also pulp:NAME and pyomo:NAME.""")),
     Option("exactness", "str", '"exact"', TEXT, _TRAVERSING,
         """``"exact"``; or, faster and still sound, with features left undecided: ``"relaxation"``
@@ -261,7 +268,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""", _TRANSFORMATION),
     Option("traversal", "str", '"galloping"', TEXT, ("explain", "many"),
         """``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which checks are
-        asked; the explanation is the same, see ``traversal.strategies``.""", _TRAVERSAL),
+        asked; the explanation is the same, see
+        :mod:`milp_verix.searches.strategies`.""", _TRAVERSAL),
     Option("costs", "CostsLike", "None", ANYTHING, ("minimum", "many"),
         """a finite number of at least zero for each feature, 1 each by default: the explanation
         with the least sum is found. Proofs are faster where all costs are whole multiples of a
@@ -402,10 +410,9 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
             """Explain each radius by itself, so that the sets are not nested.""", "not",
             flag="alone")),
     Option("solvers", "Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
-        """their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-        ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
-        ``"pyomo:NAME"``; by default all that are installed.""",
-        Line("highs,phase,cbc,gurobi,scip,pulp,pyomo,split,beta,leaves",
+        f"""their names, of {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default all
+        that are installed.""",
+        Line(",".join(_NAMES),
             """With commas between. [all installed]""", "list", SEARCHING)),
     Option("formulations", "Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
         """their names, such as ``"big_m"`` or ``"partition:4"``.""",

@@ -92,7 +92,8 @@ def explain_many(
             sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-            checks are asked; the explanation is the same, see ``traversal.strategies``.
+            checks are asked; the explanation is the same, see
+            :mod:`milp_verix.searches.strategies`.
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
             with the least sum is found. Proofs are faster where all costs are whole multiples of a
             unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
@@ -113,7 +114,7 @@ def explain_many(
             and may switch some off.
         minimise: ``"features"`` or ``"distance"``.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``; by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
@@ -141,7 +142,7 @@ def explain_many(
         indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
         columns: the columns of a table that make an input, by name and in its order.
         solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp"`` or ``"pulp:NAME"``, ``"pyomo"`` or
+            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: the most seconds for each task.
