@@ -186,12 +186,12 @@ _ERRORS = """\
     SolverUnavailableError: the solver is not installed."""
 """What a call raises whose answer says nothing else."""
 _ONE_LINER = """\
-problem, asked = parted("{method}", locals())
-{imports}return {function}(problem, **asked)"""
+problem, options = parted("{method}", locals())
+{imports}return {function}(problem, **options)"""
 _RULES = """\
 given = fitting("rules", locals())
-{imports}asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-return {function}(given.pop("network"), given.pop("rows"), asked, **given)"""
+{imports}options = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
+return {function}(given.pop("network"), given.pop("rows"), options, **given)"""
 _MANY = """\
 given = different(explain_many, fitting("many", locals()))
 {imports}return {function}(**given)"""
@@ -200,10 +200,10 @@ given = fitting("{method}", locals())
 {imports}return {function}(self, **given)"""
 _INIT = """\
 given = fitting("explain", locals())
-posed = pose(given.pop("network"), given.pop("x"), Given(**given))
-PosedProblem.__init__(self, **vars(posed))"""
+posed = problem_of(given.pop("network"), given.pop("x"), Given(**given))
+ProblemData.__init__(self, **vars(posed))"""
 _PROBLEM = """\
-class Problem(PosedProblem):
+class Problem(ProblemData):
     \"""A question about one prediction: network, input, ball and features; checked once.
 
     Its methods are the searches that answer it. Two problems are equal if network, input, ball,
@@ -289,7 +289,7 @@ def files() -> dict[Path, str]:
             + typing
             + entrance.format("remedied")
             + domain
-            + "from milp_verix.problem.problem import PosedProblem, pose\n"
+            + "from milp_verix.problem.problem import ProblemData, pose\n"
             + search_options("USUAL, Given, Search, fitting"),
             [_problem()],
         ),

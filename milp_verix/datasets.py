@@ -230,8 +230,8 @@ def _listed(
     table: Path, number: int | None, *, crop: bool
 ) -> Iterator[tuple[Path, int, _Region | None]]:
     """Yield the pictures that a ``GT-….csv`` lists; a .png takes the place of a missing .ppm."""
-    told = f"{table} is no table of GTSRB, of columns Filename, Roi.X1 … and ClassId with ; between"
-    with refusing(told, KeyError, TypeError, ValueError, OSError):
+    text = f"{table} is no table of GTSRB, of columns Filename, Roi.X1 … and ClassId with ; between"
+    with refusing(text, KeyError, TypeError, ValueError, OSError):
         with table.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file, delimiter=";"))
         for row in rows:

@@ -68,14 +68,14 @@ def written_type(
 
     ``first`` are the types of further fields before them.
     """
-    hints, told = _hints(kind), _told(kind)
+    hints, texts = _hints(kind), _descriptions(kind)
     fields = {**(first or {}), **{name: _WRITTEN.get(name, hints[name]) for name in names}}
     for name in derived:
         getter = getattr(kind, name).fget
         fields[name] = typing.get_type_hints(getter, include_extras=True)["return"]
-        told[name] = first_paragraph(getter)
+        texts[name] = first_paragraph(getter)
     made: Any = typing.TypedDict(kind.__name__.removesuffix("Record"), fields)  # type: ignore[misc]
-    lines = [f"    {name}: {text}\n" for name, text in told.items()]
+    lines = [f"    {name}: {text}\n" for name, text in texts.items()]
     made.__doc__ = "".join([first_paragraph(kind), "\n\nAttributes:\n", *lines])
     return made
 
@@ -88,7 +88,7 @@ def schema_of(kind: Any, parts: Mapping[Any, Schema] | None = None) -> Schema:
     known = {np.ndarray: {"$ref": "#/$defs/points"}, **(parts or {})}
     _, found = msgspec.json.schema_components([kind], schema_hook=lambda other: dict(known[other]))
     for one in _classes(kind):
-        schema, told = found[one.__name__], _told(one)
+        schema, texts = found[one.__name__], _descriptions(one)
         schema["description"] = first_paragraph(one)
         schema["properties"] = {name: schema["properties"][name] for name in _hints(one)}
         for name, field in schema["properties"].items():
@@ -96,8 +96,8 @@ def schema_of(kind: Any, parts: Mapping[Any, Schema] | None = None) -> Schema:
             hint = _hints(one)[name]
             if typing.get_origin(hint) is Mapping and typing.get_args(hint)[0] is not str:
                 field["propertyNames"] = {"pattern": "^[0-9]+$"}
-            if name in told:
-                field["description"] = _plain(told[name])
+            if name in texts:
+                field["description"] = _plain(texts[name])
         if is_dataclass(one):  # what is written has all fields
             schema["required"] = [*schema["properties"]]
         elif not one.__total__:
@@ -113,7 +113,7 @@ def first_paragraph(described: Any) -> str:
     return _plain(cleandoc(described.__doc__).split("\n\n")[0])
 
 
-def _told(kind: Any) -> dict[str, str]:
+def _descriptions(kind: Any) -> dict[str, str]:
     """Return what docstrings of a class, and of those it inherits from, say of fields."""
     bases = (
         kind.__orig_bases__ if typing.is_typeddict(kind) and hasattr(kind, "__orig_bases__") else ()
@@ -170,8 +170,8 @@ def _inputs() -> Schema:
             needed = given.default is Parameter.empty
             arguments[name] = given.annotation if needed else NotRequired[given.annotation]
         feature: Any = TypedDict(kind, arguments)  # type: ignore[misc]
-        told = first_paragraph(maker).removeprefix("Return a ").capitalize()
-        feature.__doc__ = f"{told}\n\nAttributes:\n    kind: {told}\n"
+        text = first_paragraph(maker).removeprefix("Return a ").capitalize()
+        feature.__doc__ = f"{text}\n\nAttributes:\n    kind: {text}\n"
         kinds.append(schema_of(feature) | {"additionalProperties": False})
         del kinds[-1]["$schema"]
     found = schema_of(InputsFile) | {"additionalProperties": False}

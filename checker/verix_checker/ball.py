@@ -124,12 +124,12 @@ class Ball:
                     least = {v: k * (low[v] if k > 0 else high[v]) for v, k in factors.items()}
                     if sum(least.values()) <= limit:
                         found.append((factors, least, limit - sum(least.values())))
-                for factors, least, room in found if len(found) == 1 else ():
+                for factors, least, headroom in found if len(found) == 1 else ():
                     for v, k in factors.items():
                         if k > 0:
-                            high[v] = min(high[v], -(-(room + least[v]) // k))
+                            high[v] = min(high[v], -(-(headroom + least[v]) // k))
                         elif k < 0:
-                            low[v] = max(low[v], (room + least[v]) // k)
+                            low[v] = max(low[v], (headroom + least[v]) // k)
                 if not found:
                     return None
             if any(a > b for a, b in zip(low, high, strict=True)):
@@ -156,12 +156,12 @@ class Ball:
         if self.norm == 1:
             result += spent(moves, max(left, 0))
         if self.norm == 2:
-            moves = [(k * FINE, room) for k, room in moves]  # the best m is no integer
+            moves = [(k * FINE, headroom) for k, headroom in moves]  # the best m is no integer
             m, rest, free = 1, left, moves
             for _ in range(9):
                 m = 1 + isqrt(sum(k * k for k, _ in free) // rest) if rest > 0 else m
-                rest = left - sum(room * room for k, room in moves if k > m * room)
-                free = [(k, room) for k, room in moves if k <= m * room]
+                rest = left - sum(headroom * headroom for k, headroom in moves if k > m * headroom)
+                free = [(k, headroom) for k, headroom in moves if k <= m * headroom]
             twice = (2 * k * r - m * r * r if k > m * r else -(-k * k // m) for k, r in moves)
             result -= -(m * max(left, 0) + sum(twice)) // (2 * FINE)
         return result
@@ -170,6 +170,6 @@ class Ball:
 def spent(moves: Any, left: int) -> int:
     """Return the sum of k t with the largest k first: 0 <= t <= room, and the sum of t is left."""
     result = 0
-    for k, room in sorted(moves, reverse=True):
-        result, left = result + k * min(room, left), left - min(room, left)
+    for k, headroom in sorted(moves, reverse=True):
+        result, left = result + k * min(headroom, left), left - min(headroom, left)
     return result

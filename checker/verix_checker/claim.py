@@ -42,7 +42,7 @@ class Claim:
     loose = False  # inputs that may move without end have no bound
 
     def __init__(self, model: bytes, claim: Any, beside: Any = None) -> None:
-        claim = self.asked = named("claim", CLAIM, claim)
+        claim = self.stated = named("claim", CLAIM, claim)
         odd, bits = claim.get("odd", 1), claim["bits"]
         require(odd and bits <= MOST_BITS, f"odd is zero, or bits are more than {MOST_BITS}")
         self.one = odd << bits

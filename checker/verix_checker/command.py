@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(line)
         return 0
     except Exception as error:
-        told = str(error).encode("unicode_escape").decode()  # no name of a file ends the line
+        text = str(error).encode("unicode_escape").decode()  # no name of a file ends the line
         missing = isinstance(error, LookupError)  # whose text is a key or an index alone
-        told = f"it lacks a part, or names one that is not there: {told}" if missing else told
-        say(f"REFUSED: {type(error).__name__}: {told[:500]}")
+        text = f"it lacks a part, or names one that is not there: {text}" if missing else text
+        say(f"REFUSED: {type(error).__name__}: {text[:500]}")
         return 2 if isinstance(error, OSError | UnreadableError) else 1

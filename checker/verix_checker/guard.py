@@ -99,8 +99,8 @@ def compare(net: Network, inputs: Iterable[list[int]]) -> int:
             with warnings.catch_warnings(action="ignore"):
                 ran = evaluator.run(None, {net.source.name: numpy_helper.to_array(given)})
         except Exception as error:
-            told = f"the reference evaluator of onnx does not run it: {error}"
-            raise UnreadableError(told) from error
+            text = f"the reference evaluator of onnx does not run it: {error}"
+            raise UnreadableError(text) from error
         found, most = net.evaluated(point, forms)
         ours: list[Any] = [*found]
         theirs = [float(k) for tensor in ran for k in tensor.ravel().tolist()]

@@ -33,12 +33,12 @@ from verix_checker.words import bound_words
 class Budget:
     """The sets of features whose costs are at most ``budget``, in the place of a ball."""
 
-    def __init__(self, count: int, one: int, asked: Any) -> None:
-        asked = self.asked = named("claim.minimum", BOUND, asked)
-        costs = [Fraction(cost) for cost in asked.get("costs", [1] * count)]
-        bound = Fraction(asked["bound"])
+    def __init__(self, count: int, one: int, stated: Any) -> None:
+        stated = self.stated = named("claim.minimum", BOUND, stated)
+        costs = [Fraction(cost) for cost in stated.get("costs", [1] * count)]
+        bound = Fraction(stated["bound"])
         require(len(costs) == count and min(costs) >= 0, "each feature has a cost of at least zero")
-        self.must, self.must_not = ({*asked.get(name, ())} for name in ("must", "must_not"))
+        self.must, self.must_not = ({*stated.get(name, ())} for name in ("must", "must_not"))
         apart = not self.must & self.must_not and self.must | self.must_not <= {*range(count)}
         require(apart, "must and must_not name no features, or one twice")
         unit = lcm(bound.denominator, *(cost.denominator for cost in costs))
@@ -93,9 +93,9 @@ class Selections(Claim):
     ``low`` and ``high`` are ends of indicators of features, and of neurons of the copies.
     """
 
-    def __init__(self, claim: Claim, asked: Any) -> None:
+    def __init__(self, claim: Claim, stated: Any) -> None:
         count, self.claim, self.one, self.limit = len(claim.groups), claim, claim.one**2, -1
-        self.ball: Any = Budget(count, self.one, asked)
+        self.ball: Any = Budget(count, self.one, stated)
         self.net: Any = Copies(count, len(claim.net.layers))
         self.margins: list[Form] = []
         self.feature = {1 + i: 1 + f for f, group in enumerate(claim.groups) for i in group}
@@ -154,12 +154,12 @@ class Selections(Claim):
         return self.leaves(form, tree, low, high, signs)
 
 
-def bounded(claim: Claim, asked: Any, proof: Any) -> str:
+def bounded(claim: Claim, stated: Any, proof: Any) -> str:
     """Check a lower bound on the cost of all explanations; return a line that says so."""
-    sets = Selections(claim, asked)
+    sets = Selections(claim, stated)
     for moves in proof["scenarios"]:
         sets.add_scenario(sets.point(proof["step"], moves))
     way = "the features that must be in cost as much"
     for low, high in filter(None, [sets.ball.cut(sets.low, sets.high)]):
         way = f"verified; cases: {sets.cases(proof['tree'], low, high, {})}"
-    return bound_words(sets.ball.asked, way)
+    return bound_words(sets.ball.stated, way)

@@ -53,10 +53,10 @@ def cases(tree: Any, inside: Set, outside: Set, closed: Callable[[Any, Set, Set]
     return found + cases(tree["in"], inside | {f}, outside, closed)
 
 
-def bounded(claim: Claim, asked: Any, proof: Any) -> str:
+def bounded(claim: Claim, stated: Any, proof: Any) -> str:
     """Check a lower bound on the cost of all explanations; return a line that says so."""
     count = len(claim.groups)
-    sets = Budget(count, 1, asked)
+    sets = Budget(count, 1, stated)
     costs, changes = sets.costs[1:], [changed_by(claim, moves) for moves in proof["changes"]]
 
     def closed(leaf: Any, inside: Set, outside: Set) -> bool:
@@ -74,7 +74,7 @@ def bounded(claim: Claim, asked: Any, proof: Any) -> str:
         return within and total > sets.budget
 
     number = cases(proof["tree"], frozenset(sets.must), frozenset(sets.must_not), closed)
-    return bound_words(sets.asked, f"verified; cases: {number}, changes: {len(changes)}")
+    return bound_words(sets.stated, f"verified; cases: {number}, changes: {len(changes)}")
 
 
 def family(claim: Claim, proof: Any) -> tuple[list[Set], list[Set]]:
@@ -102,30 +102,30 @@ def no_part(claim: Claim, protected: Any, proof: Any) -> str:
         return bool(kept[leaf["kept"]] <= inside)
 
     number = cases(proof["tree"], frozenset(), frozenset(), closed)
-    told = f"verified; cases: {number}, sets that keep it: {len(kept)}, changes: {len(changes)}"
-    return f"features {said(sorted(p))} play no part in any minimal explanation: {told}"
+    text = f"verified; cases: {number}, sets that keep it: {len(kept)}, changes: {len(changes)}"
+    return f"features {said(sorted(p))} play no part in any minimal explanation: {text}"
 
 
-def importance(claim: Claim, asked: Any, proof: Any) -> Iterator[str]:
+def importance(claim: Claim, stated: Any, proof: Any) -> Iterator[str]:
     """Check sets and changes, and brackets of the Shapley value; yield a line for each."""
     kept, changes = family(claim, proof)
     for one in kept:
         yield f"features {said(sorted(one))} keep the prediction"
     for one in changes:
         yield f"features {said(sorted(one))} change the prediction"
-    if "shapley" not in asked:
+    if "shapley" not in stated:
         return
     ends = [claim.ball.free_ends(v) for v in range(1 + claim.net.size)]
     moved = [any(ends[1 + i][0] < ends[1 + i][1] for i in group) for group in claim.groups]
     players = [f for f, moves in enumerate(moved) if moves]
-    require(len(players) <= MOST and len(asked["shapley"]) == len(moved), "too many features")
+    require(len(players) <= MOST and len(stated["shapley"]) == len(moved), "too many features")
     bit = {f: 1 << i for i, f in enumerate(players)}
     held, lost = ([sum(bit.get(f, 0) for f in one) for one in sets] for sets in (kept, changes))
     kept_by = [any(k & s == k for k in held) for s in range(1 << len(players))]
     lost_by = [not all(c & s for c in lost) for s in range(1 << len(players))]
     m = len(players)
     shares = [Fraction(factorial(k) * factorial(m - 1 - k), factorial(m)) for k in range(m)]
-    for f, (low, high) in enumerate(asked["shapley"]):
+    for f, (low, high) in enumerate(stated["shapley"]):
         least, most, own = Fraction(0), Fraction(0), bit.get(f, 0)
         for s in range(1 << m) if own else ():
             if not s & own:

@@ -20,20 +20,20 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
     ``beside`` holds the content of files with weights of the network.
     """
     proof = PROOF(proof)
-    trees, shown, asked = proof["trees"], proof["points"], proof["claim"]
-    require(hashlib.sha256(model).hexdigest() == asked["sha256"], "this is another network")
+    trees, shown, stated = proof["trees"], proof["points"], proof["claim"]
+    require(hashlib.sha256(model).hexdigest() == stated["sha256"], "this is another network")
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
-    require(hashes == asked.get("beside", {}), "weights beside the network are others")
+    require(hashes == stated.get("beside", {}), "weights beside the network are others")
     parts = {"minimum", "no_part", "importance"}
-    require({*asked} & parts == {*proof} & parts, "a claim without its proof, or a proof of none")
-    claim = (TreeClaim if model[:1] == b"{" else Claim)(model, asked, beside)
+    require({*stated} & parts == {*proof} & parts, "a claim without its proof, or a proof of none")
+    claim = (TreeClaim if model[:1] == b"{" else Claim)(model, stated, beside)
     if isinstance(claim, TreeClaim):
-        told = f"the library: {claim.net.adds}"
+        message = f"the library: {claim.net.adds}"
     else:
         count = compare(claim.net, points(claim.net, claim.ball, claim.low, claim.high))
-        told = f"the file computes what was read from it, at {count} inputs"
-    asked = claim.asked  # what was proven is what is told
-    yield from words(asked, claim.net, told)
+        message = f"the file computes what was read from it, at {count} inputs"
+    stated = claim.stated  # what was proven is what is told
+    yield from words(stated, claim.net, message)
     for count in claim.keeps(claim.irrelevant, trees):
         yield f"a margin holds; cases: {count}"
     places = range(1, 1 + claim.net.size)
@@ -47,13 +47,13 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
         require(place(feature) in claim.kept and inside, f"point {feature} is outside")
         require(claim.changed(point), f"point {feature} has the same prediction")
         yield f"feature {feature}: needed"
-    require({*map(int, shown)} == claim.kept or not asked["minimal"], "a feature has no point")
-    if "minimum" in asked:
+    require({*map(int, shown)} == claim.kept or not stated["minimal"], "a feature has no point")
+    if "minimum" in stated:
         by_changes = "changes" in proof["minimum"]
         check = sets.bounded if by_changes else minimum.bounded
-        yield check(claim, asked["minimum"], proof["minimum"])
-    if "no_part" in asked:
-        yield sets.no_part(claim, asked["no_part"], proof["no_part"])
-    if "importance" in asked:
-        yield from sets.importance(claim, asked["importance"], proof["importance"])
+        yield check(claim, stated["minimum"], proof["minimum"])
+    if "no_part" in stated:
+        yield sets.no_part(claim, stated["no_part"], proof["no_part"])
+    if "importance" in stated:
+        yield from sets.importance(claim, stated["importance"], proof["importance"])
     yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(shown)} are needed"

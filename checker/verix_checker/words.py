@@ -29,17 +29,17 @@ def input_digest(numbers: Any, real: str) -> str:
     return hashlib.sha256(found).hexdigest()
 
 
-def kept(asked: Any, net: Any) -> str:
+def kept(stated: Any, net: Any) -> str:
     """Return what stays, according to a claim."""
-    chosen = asked.get("class")
+    chosen = stated.get("class")
     if chosen is None:
-        return f"outputs {said(asked['outputs'])} change by at most {said(asked['delta'])}"
+        return f"outputs {said(stated['outputs'])} change by at most {said(stated['delta'])}"
     if len(net.forms) == 1:
         tied = net.ties == ("upper" if chosen else "lower")
         ends = ("at most", "at least") if tied else ("below", "above")
         limit = "1/2" if net.ordered else "zero"  # a Sigmoid is 1/2 where its score is zero
         return f"class {chosen}, the only score is {ends[chosen]} {limit}"
-    rivals, equal = asked.get("against"), ", or equal to those of later ones" if net.ties else ""
+    rivals, equal = stated.get("against"), ", or equal to those of later ones" if net.ties else ""
     others = "all others" if rivals is None else f"the classes {said(sorted(rivals))} alone"
     return f"class {chosen}, its score is above those of {others}{equal}"
 
@@ -52,37 +52,37 @@ TIES = {
 }
 
 
-def words(asked: Any, net: Any, told: str) -> Iterator[str]:
+def words(stated: Any, net: Any, text: str) -> Iterator[str]:
     """Yield the lines that say a claim; the last of them is what is ``told`` of the model."""
-    yield f"{'trees' if 'source' in asked else 'network'}: SHA-256 {asked['sha256']}"
-    if "source" in asked:
-        yield f"made from a model with SHA-256 {asked['source']!a}, not read here"
-    for name, found in asked.get("beside", {}).items():
+    yield f"{'trees' if 'source' in stated else 'network'}: SHA-256 {stated['sha256']}"
+    if "source" in stated:
+        yield f"made from a model with SHA-256 {stated['source']!a}, not read here"
+    for name, found in stated.get("beside", {}).items():
         yield f"weights in {name!a}: SHA-256 {found}"
     yield f"{net.size} inputs, {net.parts}"
-    yield f"input: SHA-256 {input_digest(asked['input'], net.real)}"
-    yield f"kept: {kept(asked, net)}"
-    if "class" in asked:
+    yield f"input: SHA-256 {input_digest(stated['input'], net.real)}"
+    yield f"kept: {kept(stated, net)}"
+    if "class" in stated:
         yield f"ties: {TIES[net.ties]}"
-    yield f"ball: norm {asked['norm']}, epsilon {said(asked['epsilon'])}"
-    low, high = asked["domain"]
+    yield f"ball: norm {stated['norm']}, epsilon {said(stated['epsilon'])}"
+    low, high = stated["domain"]
     yield f"domain: {said(low)} to {said(high)}"
-    if asked.get("whole"):
-        yield f"whole numbers: inputs {said(asked['whole'])}"
-    for block in asked.get("blocks", ()):
+    if stated.get("whole"):
+        yield f"whole numbers: inputs {said(stated['whole'])}"
+    for block in stated.get("blocks", ()):
         yield f"one-hot block: inputs {said(block)}"
-    for rule in asked.get("rules", ()):
+    for rule in stated.get("rules", ()):
         yield f"rule: {' or '.join(map(row, rule)) or 'never'}"
-    groups, free = asked["features"], {*asked["irrelevant"]}
+    groups, free = stated["features"], {*stated["irrelevant"]}
     single = all(group == [i] for i, group in enumerate(groups))
     yield f"features: {len(groups)}, {'one for each input' if single else said(groups)}"
     fixed = [feature for feature in range(len(groups)) if feature not in free]
     yield f"fixed features: {said(fixed)}; the other {len(free)} are free"
-    yield told
+    yield text
 
 
-def bound_words(asked: Any, way: str) -> str:
+def bound_words(stated: Any, way: str) -> str:
     """Return the claim of a lower bound in words, and the ``way`` in which it is proven."""
-    costs = said(asked["costs"]) if "costs" in asked else "1 each"
-    chosen = f"must: {said(asked.get('must', []))}, must_not: {said(asked.get('must_not', []))}"
-    return f"no explanation costs less than {asked['bound']}: {way}; costs: {costs}, {chosen}"
+    costs = said(stated["costs"]) if "costs" in stated else "1 each"
+    chosen = f"must: {said(stated.get('must', []))}, must_not: {said(stated.get('must_not', []))}"
+    return f"no explanation costs less than {stated['bound']}: {way}; costs: {costs}, {chosen}"

@@ -65,9 +65,9 @@ class Contrast:
     @property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """The moves ``h⁻`` and ``h⁺`` that ``u = 1`` allows each coordinate, both (d,)."""
-        rooms = _room(self.bounds[0], self.centre)
+        headrooms = _headroom(self.bounds[0], self.centre)
         amount = ~self.choice[self.unit_of]
-        down, up = (np.where(amount & (h > 0), np.maximum(self.scales, h), h) for h in rooms)
+        down, up = (np.where(amount & (h > 0), np.maximum(self.scales, h), h) for h in headrooms)
         return down, up
 
 
@@ -162,12 +162,12 @@ def _add_moves(
     builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
     up = up.copy()
     up[gaps] = 0.0
-    for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
+    for label, side, headroom, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
         one = sp.eye_array(moving.size, format="csr")
         # a wide row is divided by a power of two, which rounds no number
-        scale = np.minimum(2.0 ** -np.ceil(np.log2(room[moving])), 1.0)
-        step = scale * sign * np.maximum(room[moving], LEAST_BIG_M)
+        scale = np.minimum(2.0 ** -np.ceil(np.log2(headroom[moving])), 1.0)
+        step = scale * sign * np.maximum(headroom[moving], LEAST_BIG_M)
         matrix = sp.diags_array(scale, format="csr") @ x.matrix[moving, :]
         terms = [(matrix, x.columns), (sp.diags_array(step, format="csr") @ one, owners[moving])]
         end = scale * offset[moving]
@@ -175,7 +175,7 @@ def _add_moves(
         builder.add_rows(label, moving, terms, *limits)
 
 
-def _room(box: Interval, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _headroom(box: Interval, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return how far each coordinate may go below and above the centre, rounded outward."""
     down, up = centre - box.lower, box.upper - centre
     return (

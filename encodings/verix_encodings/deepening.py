@@ -184,7 +184,7 @@ class Deepening:
         return self.depth >= _DEEPEST
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """True within a stage."""
         return self._under_way is not None
 

@@ -135,11 +135,11 @@ def explain(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("explain", locals())
+    problem, options = parted("explain", locals())
 
     from milp_verix.searches.explain_search import explain_problem
 
-    return explain_problem(problem, **asked)
+    return explain_problem(problem, **options)
 
 
 @remedied
@@ -229,11 +229,11 @@ def minimum(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("minimum", locals())
+    problem, options = parted("minimum", locals())
 
     from milp_verix.searches.minimum.smallest import minimum_of
 
-    return minimum_of(problem, **asked)
+    return minimum_of(problem, **options)
 
 
 @remedied
@@ -327,11 +327,11 @@ def contrastive(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("contrastive", locals())
+    problem, options = parted("contrastive", locals())
 
     from milp_verix.searches.contrastive import contrastive_of
 
-    return contrastive_of(problem, **asked)
+    return contrastive_of(problem, **options)
 
 
 @remedied
@@ -395,11 +395,11 @@ def enumerate_explanations(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("enumerate", locals())
+    problem, options = parted("enumerate", locals())
 
     from milp_verix.searches.importance_search import enumerate_problem
 
-    return enumerate_problem(problem, **asked)
+    return enumerate_problem(problem, **options)
 
 
 @remedied
@@ -483,11 +483,11 @@ def inflate(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("inflate", locals())
+    problem, options = parted("inflate", locals())
 
     from milp_verix.searches.ranges.inflate import inflate_problem
 
-    return inflate_problem(problem, **asked)
+    return inflate_problem(problem, **options)
 
 
 @remedied
@@ -552,11 +552,11 @@ def check(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("check", locals())
+    problem, options = parted("check", locals())
 
     from milp_verix.searches.explain_search import check_problem
 
-    return check_problem(problem, **asked)
+    return check_problem(problem, **options)
 
 
 @remedied
@@ -642,11 +642,11 @@ def audit(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("audit", locals())
+    problem, options = parted("audit", locals())
 
     from milp_verix.searches.audit_search import audit_of
 
-    return audit_of(problem, **asked)
+    return audit_of(problem, **options)
 
 
 @remedied
@@ -715,11 +715,11 @@ def relevance(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("relevance", locals())
+    problem, options = parted("relevance", locals())
 
     from milp_verix.searches.relevance import relevance_of
 
-    return relevance_of(problem, **asked)
+    return relevance_of(problem, **options)
 
 
 @remedied
@@ -801,11 +801,11 @@ def importance(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("importance", locals())
+    problem, options = parted("importance", locals())
 
     from milp_verix.searches.importance_search import importance_of
 
-    return importance_of(problem, **asked)
+    return importance_of(problem, **options)
 
 
 @remedied
@@ -886,11 +886,11 @@ def robustness_radius(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("radius", locals())
+    problem, options = parted("radius", locals())
 
     from milp_verix.searches.radius_search import radius_of
 
-    return radius_of(problem, **asked)
+    return radius_of(problem, **options)
 
 
 @remedied
@@ -971,11 +971,11 @@ def epsilon_sweep(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, asked = parted("sweep", locals())
+    problem, options = parted("sweep", locals())
 
     from milp_verix.searches.sweep import sweep_of
 
-    return sweep_of(problem, **asked)
+    return sweep_of(problem, **options)
 
 
 @remedied
@@ -1069,11 +1069,11 @@ def compare(
         InputError: an argument does not fit, or no pair does.
         ModelError: the network cannot be read or encoded.
     """
-    problem, asked = parted("compare", locals())
+    problem, options = parted("compare", locals())
 
     from milp_verix.comparison.compare import compare_solvers
 
-    return compare_solvers(problem, **asked)
+    return compare_solvers(problem, **options)
 
 
 @remedied
@@ -1132,11 +1132,11 @@ def encode_check(
             ball, or leaves float64.
         ModelError: the network cannot be read or encoded.
     """
-    problem, asked = parted("export", locals())
+    problem, options = parted("export", locals())
 
     from milp_verix.oracle.check_program import encode_problem
 
-    return encode_problem(problem, **asked)
+    return encode_problem(problem, **options)
 
 
 @remedied
@@ -1157,7 +1157,7 @@ def find_rules(
     many of these rules (Nemhauser, Wolsey, Fisher, 1978). Each rule is a proof about every input in
     its ranges, not about the rows alone.
 
-    ``asked`` are the options of the question; ``epsilon=math.inf`` lets all features outside a rule
+    ``options`` are the options of the question; ``epsilon=math.inf`` lets all features outside a rule
     take any value.
 
     Args:
@@ -1194,5 +1194,5 @@ def find_rules(
 
     from milp_verix.searches.ranges.inflate import rules_of_table
 
-    asked = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-    return rules_of_table(given.pop("network"), given.pop("rows"), asked, **given)
+    options = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
+    return rules_of_table(given.pop("network"), given.pop("rows"), options, **given)

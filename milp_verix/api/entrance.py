@@ -43,12 +43,12 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
         search["time_limit"] = deadline_in(limit)
-    asked = {**fitting(call, given), "search": Search(**search)}
-    if "explanation" in asked and question["inputs"] is None:
+    options = {**fitting(call, given), "search": Search(**search)}
+    if "explanation" in options and question["inputs"] is None:
         from milp_verix.searches.feature_sets import groups_for
 
-        question["features"] = groups_for(asked["explanation"], question["features"])
-    return Problem(**question), asked
+        question["features"] = groups_for(options["explanation"], question["features"])
+    return Problem(**question), options
 
 
 def _own_radii(several: Any) -> Any:
@@ -65,7 +65,7 @@ def remedied(function: Callable[P, R]) -> Callable[P, R]:
     """
     plain = signature(function)
     readable = [
-        one if one.annotation is one.empty else one.replace(annotation=_Told(one.annotation))
+        one if one.annotation is one.empty else one.replace(annotation=_Annotation(one.annotation))
         for one in plain.parameters.values()
     ]
 
@@ -78,31 +78,31 @@ def remedied(function: Callable[P, R]) -> Callable[P, R]:
                 trace = error.__traceback__
                 if trace is None or trace.tb_next is not None:  # raised inside, not by the call
                     raise
-                told = str(error).replace("Problem.__init__", "Problem")
-                raise TypeError(shortened(told + _remedy(told, plain.parameters))) from None
+                text = str(error).replace("Problem.__init__", "Problem")
+                raise TypeError(shortened(text + _remedy(text, plain.parameters))) from None
 
     call.__signature__ = plain.replace(  # type: ignore[attr-defined]
-        parameters=readable, return_annotation=_Told(plain.return_annotation)
+        parameters=readable, return_annotation=_Annotation(plain.return_annotation)
     )
     return call
 
 
-class _Told(str):
+class _Annotation(str):
     """A type in words, without quotation marks in a signature."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
-def _remedy(told: str, known: Collection[str]) -> str:
-    name = [*told.split("'"), ""][1]
-    if "missing" in told and name == "epsilon":
+def _remedy(text: str, known: Collection[str]) -> str:
+    name = [*text.split("'"), ""][1]
+    if "missing" in text and name == "epsilon":
         return ": give how far inputs may differ, such as epsilon=0.1, or 'inf' if described"
-    if "missing" in told and name == "epsilons":
+    if "missing" in text and name == "epsilons":
         return ": give several radii, such as epsilons=[0.05, 0.1]"
-    if "positional arguments but" in told:
+    if "positional arguments but" in text:
         return ": give options by name, such as epsilon=0.1"
-    if "unexpected" not in told or "Did you mean" in told:
+    if "unexpected" not in text or "Did you mean" in text:
         return ""
     if "search" in known and name in _OF_SEARCH:
         return f"; give search=Search({name}=…)"

@@ -132,8 +132,8 @@ class Message:
             (html.escape(printable(part, "\n\t")), needed)
             for part, needed in marked_words(explanation)
         ]
-        told = "".join(f"<mark>{part}</mark>" if needed else part for part, needed in parts)
-        return f'<p class="message">{told}</p>'
+        markup = "".join(f"<mark>{part}</mark>" if needed else part for part, needed in parts)
+        return f'<p class="message">{markup}</p>'
 
     def sentence(self, explanation: Explanation) -> str:
         """Say in words what the explanation proves."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import remedied
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.problem import PosedProblem, pose
+from milp_verix.problem.problem import ProblemData, pose
 from milp_verix.problem.search import USUAL, Given, Search, fitting
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from verix_encodings import Encoding
 
 
-class Problem(PosedProblem):
+class Problem(ProblemData):
     """A question about one prediction: network, input, ball and features; checked once.
 
     Its methods are the searches that answer it. Two problems are equal if network, input, ball,
@@ -102,8 +102,8 @@ class Problem(PosedProblem):
         image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None
     ) -> None:
         given = fitting("explain", locals())
-        posed = pose(given.pop("network"), given.pop("x"), Given(**given))
-        PosedProblem.__init__(self, **vars(posed))
+        data = problem_of(given.pop("network"), given.pop("x"), Given(**given))
+        ProblemData.__init__(self, **vars(data))
 
     @remedied
     def explain(

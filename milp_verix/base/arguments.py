@@ -38,18 +38,18 @@ _DEPTH = 8
 class Kind:
     """A kind of values: those that ``fits`` accepts, called ``told`` in a refusal."""
 
-    told: str
+    text: str
     fits: Callable[[Any], bool]
 
     def or_none(self) -> "Kind":
         """Return the kind of these values and None, the default."""
-        return Kind(self.told, lambda value: value is None or self.fits(value))
+        return Kind(self.text, lambda value: value is None or self.fits(value))
 
 
 def instance_of(*classes: type) -> Kind:
     """Return the kind of the instances of some classes."""
-    told = " or ".join(cls.__name__ for cls in classes)
-    return Kind(f"an object of the class {told}", lambda value: isinstance(value, classes))
+    text = " or ".join(cls.__name__ for cls in classes)
+    return Kind(f"an object of the class {text}", lambda value: isinstance(value, classes))
 
 
 def _is_number(value: Any) -> bool:
@@ -130,8 +130,8 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def run(*args: P.args, **options: P.kwargs) -> R:
             if unknown := [name for name in options if name not in names and not any_fits]:
                 called = function.__qualname__.removesuffix(".__init__")
-                told = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
-                raise TypeError(told + meant(unknown[0], names))
+                text = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
+                raise TypeError(text + meant(unknown[0], names))
             placed: Any = accepted(dict(zip(names, args, strict=False)), kinds).values()
             named: Any = accepted(options, kinds)
             more: Any = args[len(names) :]
@@ -153,7 +153,7 @@ def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, 
             value = found[name] = detached(given)
         kind = kinds.get(name)
         if kind is not None and not kind.fits(value):
-            raise InputError(f"{name} must be {kind.told}, got {reprlib.repr(value)}")
+            raise InputError(f"{name} must be {kind.text}, got {reprlib.repr(value)}")
     return found
 
 

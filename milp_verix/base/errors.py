@@ -45,8 +45,8 @@ def _argument(file: Path) -> str:
     if printable(name) == name and "  " not in name:
         return shlex.quote(name)
     plain = {*range(33, 127)} - {*b"\\'"}
-    told = (chr(one) if one in plain else f"\\{one:03o}" for one in os.fsencode(name))
-    return f"$'{''.join(told)}'"
+    characters = (chr(one) if one in plain else f"\\{one:03o}" for one in os.fsencode(name))
+    return f"$'{''.join(characters)}'"
 
 
 _ONE = re.compile(
@@ -114,8 +114,8 @@ LONG_NUMBER = "a whole number in it has thousands of digits"
 
 def first_line(error: Exception) -> str:
     """Return the beginning of an error's message, 250 characters of a line, or its type if none."""
-    told = (said(error).strip().splitlines() or [type(error).__name__])[0]
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    text = (said(error).strip().splitlines() or [type(error).__name__])[0]
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 @contextmanager
@@ -146,8 +146,8 @@ def closest(given: str, known: Collection[str]) -> str | None:
     by_form = {name.strip().casefold(): name for name in known}
     form = given.strip().casefold()
     close = [form] if form in by_form else get_close_matches(form, by_form, n=1, cutoff=0.66)
-    begun = [one for one in by_form if len(form) > 2 and one.startswith(form)]
-    return by_form[(close or begun)[0]] if close or len(begun) == 1 else None
+    longer = [one for one in by_form if len(form) > 2 and one.startswith(form)]
+    return by_form[(close or longer)[0]] if close or len(longer) == 1 else None
 
 
 def listed(names: Collection[str], most: int = _MOST_TOLD) -> str:
@@ -230,8 +230,8 @@ def shown(value: Any) -> str:
 def require_one_of(known: Collection[str], given: Any, what: str, others: str = "") -> None:
     """Raise ``InputError`` that tells all names, and ``others``, unless ``given`` is ``known``."""
     if not isinstance(given, str) or given not in known:
-        told = f"unknown {what} {shown(given)}; choose one of {listed(known)}{others}"
-        raise InputError(told + meant(str(given), known))
+        text = f"unknown {what} {shown(given)}; choose one of {listed(known)}{others}"
+        raise InputError(text + meant(str(given), known))
 
 
 def meant(given: str, known: Collection[str]) -> str:

@@ -64,8 +64,8 @@ def _temporary_name(path: Path) -> str:
     """Return a name for this thread alone, no longer than one may be, with the same suffix."""
     suffix = path.suffix if len(os.fsencode(path.suffix)) <= _LONGEST_SUFFIX else ""
     end = f".{os.getpid()}.{threading.get_ident()}{suffix}"
-    room = _LONGEST_NAME - len(os.fsencode(end)) - 1
-    return f".{os.fsencode(path.stem)[:room].decode(errors='ignore')}{end}"
+    left = _LONGEST_NAME - len(os.fsencode(end)) - 1
+    return f".{os.fsencode(path.stem)[:left].decode(errors='ignore')}{end}"
 
 
 def replaceable(path: Path) -> bool:

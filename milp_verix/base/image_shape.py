@@ -119,17 +119,17 @@ def _pixels(shape: Shape) -> tuple[int, int, int, bool] | None:
 
 def _misfit(shape: Shape, input_shape: Shape, image_shape: Shape | None) -> str:
     either = "" if image_shape is None else f" or {image_shape}"
-    told = f"the input has shape {shape}, expected {input_shape}{either}"
+    text = f"the input has shape {shape}, expected {input_shape}{either}"
     size = prod(input_shape)
     if prod(shape) != size:
         side = isqrt(size)
         square = is_flat(input_shape) and side >= _LEAST_SIDE and side * side == size
         image = f", or as an image such as {(side, side)}" if square else ""
         several = f". If it holds {shape[0]} inputs, give one" if prod(shape[1:]) == size else ""
-        return f"{told}: {size} values, in such a shape or in a row{image}{several}"
+        return f"{text}: {size} values, in such a shape or in a row{image}{several}"
     if image_shape is None and is_flat(input_shape) and image_layout(shape) is not None:
         return (
-            f"{told}: as many values, but the order of their axes in a row is not certain; say "
+            f"{text}: as many values, but the order of their axes in a row is not certain; say "
             f"{said(shape)} if the network takes them as they stand, or give them in a row"
         )
-    return f"{told}: as many values, with other axes. Give them in the network's order, or in a row"
+    return f"{text}: as many values, with other axes. Give them in the network's order, or in a row"

@@ -75,9 +75,9 @@ def percent_of(part: int, whole: int) -> str:
 def apart(before: float, after: float, least: float, digits: int = FEW_DIGITS) -> tuple[str, str]:
     """Return two numbers with as many digits as show that they differ by more than ``least``."""
     for more in range(digits, MOST_DIGITS):
-        told = nearest(before, more), nearest(after, more)
-        if abs(Decimal(told[1]) - Decimal(told[0])) > _decimal(least):
-            return told
+        shown = nearest(before, more), nearest(after, more)
+        if abs(Decimal(shown[1]) - Decimal(shown[0])) > _decimal(least):
+            return shown
     return exact(before), exact(after)
 
 
@@ -99,9 +99,9 @@ def range_end(end: float, x: float, kind: np.dtype[Any]) -> tuple[str, bool]:
     if outside != whole and float(inner) == np.nextafter(float(outside), float(own)):
         return _written(outside), True
     for digits in range(FEW_DIGITS, MOST_DIGITS + 1):
-        told = _rounded(whole, inwards, digits)
-        if min(own, inner) <= kind.type(told) <= max(own, inner):
-            return _written(told), False
+        rounded = _rounded(whole, inwards, digits)
+        if min(own, inner) <= kind.type(rounded) <= max(own, inner):
+            return _written(rounded), False
     return exact(inner), False
 
 

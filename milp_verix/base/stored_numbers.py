@@ -155,8 +155,8 @@ def _stream(path: Path, key: str) -> Iterator[IO[bytes]]:
                 key = next(iter(members))
             if key not in members:
                 listed = ", ".join(members) or "nothing"
-                asked = f"has no array {key!r}; it " if key else "needs the name of an array; it "
-                raise InputError(f"{path} {asked}holds {listed}: {path}:KEY or {path}:KEY[INDEX]")
+                wish = f"has no array {key!r}; it " if key else "needs the name of an array; it "
+                raise InputError(f"{path} {wish}holds {listed}: {path}:KEY or {path}:KEY[INDEX]")
             with archive.open(members[key]) as member:
                 yield member
 
@@ -181,8 +181,8 @@ def _entry(
     whole, fortran, dtype, start = header
     axes, shape = whole[: len(index)], whole[len(index) :]
     if len(index) > len(axes) or any(not -n <= i < n for i, n in zip(index, axes, strict=True)):
-        asked = ",".join(map(str, index))
-        raise InputError(f"{what} asks for entry {asked} of an array of shape {whole}")
+        index_text = ",".join(map(str, index))
+        raise InputError(f"{what} asks for entry {index_text} of an array of shape {whole}")
     count, size = math.prod(shape), dtype.itemsize
     if count > most:
         raise InputError(

@@ -67,11 +67,13 @@ class Certificate(Compared):
         if self.refutes:
             return "certificate: the set does not keep the prediction"
         if self.about == "no_part":
-            told = self.data["claim"]["no_part"]
-            return f"certificate: features {told} play no part in any minimal explanation"
+            words = self.data["claim"]["no_part"]
+            return f"certificate: features {words} play no part in any minimal explanation"
         if self.about == "importance":
-            told = "the brackets" if self.data["claim"]["importance"] else "the sets below brackets"
-            return f"certificate: {told} of importance"
+            words = (
+                "the brackets" if self.data["claim"]["importance"] else "the sets below brackets"
+            )
+            return f"certificate: {words} of importance"
         whole = len(self.needed) + len(self.unproven)
         shown = f"{len(self.needed)} of {counted(whole, 'feature')} {'is' if whole == 1 else 'are'}"
         text = f"certificate: the prediction is kept, and {shown} shown to be needed"
@@ -103,14 +105,14 @@ def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
     """Return the claim of ``explanation``; ``output`` names the tensor of the network's scores."""
     kept = explanation.prediction
     if explanation.delta is None:
-        asked: dict[str, Any] = {"class": kept}
+        question: dict[str, Any] = {"class": kept}
         if explanation.against is not None:
-            asked["against"] = sorted(explanation.against)
+            question["against"] = sorted(explanation.against)
     else:
         assert isinstance(kept, tuple)
         one = explanation.output
         outputs = list(range(len(kept))) if one is None else [one]
-        asked = {"delta": exact(explanation.delta), "outputs": outputs}
+        question = {"delta": exact(explanation.delta), "outputs": outputs}
     return {
         "network": explanation.model.file,
         "sha256": explanation.model.sha256,
@@ -121,7 +123,7 @@ def claim_data(explanation: Explanation, output: str) -> dict[str, Any]:
         "features": [list(group) for group in explanation.groups],
         "irrelevant": sorted(explanation.irrelevant),
         "minimal": False,
-        **asked,
+        **question,
     }
 
 

@@ -144,32 +144,32 @@ def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadli
     model = _bytes_of(network, explanation)
     matrices = (matrix for node in network.ir.nodes for _, matrix in node.matrices)
     if (weights := sum(map(count_of_entries, matrices))) > _MOST_WEIGHTS:
-        told = f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
-        raise NoProofError(told)
-    asked = claim_data(explanation, network.scores_name)
+        text = f"the network has {weights} weights, and certificates take {_MOST_WEIGHTS} at most"
+        raise NoProofError(text)
+    question = claim_data(explanation, network.scores_name)
     beside = _beside(model, network)
     reading = read(model, network.scores_name, tuple(beside.items()))
-    asked |= _unit(reading, explanation)
+    question |= _unit(reading, explanation)
     if beside:
-        asked["beside"] = {name: sha256(data).hexdigest() for name, data in beside.items()}
+        question["beside"] = {name: sha256(data).hexdigest() for name, data in beside.items()}
 
     described = explanation.inputs is not None
 
     def keeper(free: frozenset[int], exact: Callable[[], Claim] | None = None) -> list[Tree]:
         coordinates = sum(len(explanation.groups[feature]) for feature in free)
-        told = {**asked, "irrelevant": sorted(free)}
-        exactly = exact or cache(lambda: _claim(reading, model, told, beside))
+        text = {**question, "irrelevant": sorted(free)}
+        exactly = exact or cache(lambda: _claim(reading, model, text, beside))
         # described inputs are for exact cases
-        return _trees(None if described else coordinates, reading, told, exactly, deadline)
+        return _trees(None if described else coordinates, reading, text, exactly, deadline)
 
-    exact = cache(lambda: _claim(reading, model, asked, beside))
+    exact = cache(lambda: _claim(reading, model, question, beside))
     trees = keeper(frozenset(explanation.irrelevant), exact)
     x = explanation.input.ravel().astype(np.float64)
-    found = points_of(explanation, margins_of(reading.network, asked, x), exact)
+    found = points_of(explanation, margins_of(reading.network, question, x), exact)
     unproven = tuple(i for i in sorted(explanation.explanation) if i not in found.points)
     points = {str(feature): moves for feature, moves in sorted(found.points.items())}
     data: dict[str, Any] = {
-        "claim": {**asked, "minimal": not unproven},
+        "claim": {**question, "minimal": not unproven},
         "trees": trees,
         "starts": found.starts,
         "points": points,
@@ -182,7 +182,7 @@ def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadli
 def _trees(
     free: int | None,
     reading: Reading,
-    asked: Mapping[str, Any],
+    question: Mapping[str, Any],
     exact: Callable[[], Claim],
     deadline: Deadline,
 ) -> list[Tree]:
@@ -190,17 +190,17 @@ def _trees(
     if free is not None:
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):
-            return quick_trees(RoundedClaim.of(reading, asked), exact, turn)
+            return quick_trees(RoundedClaim.of(reading, question), exact, turn)
     if deadline.passed():
         raise NoProofError(TIME_LIMIT)
     return trees_of(exact(), deadline)
 
 
 def _claim(
-    reading: Reading, model: bytes, asked: Mapping[str, Any], beside: Mapping[str, bytes]
+    reading: Reading, model: bytes, question: Mapping[str, Any], beside: Mapping[str, bytes]
 ) -> Claim:
     try:
-        return ReadClaim(reading, model, asked, beside)
+        return ReadClaim(reading, model, question, beside)
     except (ValueError, KeyError) as error:
         raise UnreadableError(f"the checker does not read the claim: {error}") from error
 

@@ -49,7 +49,7 @@ _PRICINGS, _PERIOD = 2, 4
 _FINEST = 1e-4
 
 
-def asked_bound(explanation: Explanation) -> dict[str, Any]:
+def bound_claim(explanation: Explanation) -> dict[str, Any]:
     """Return the claim that no explanation costs less than the lower bound of this one."""
     costs = [Fraction(cost) for cost in explanation.costs or [1.0] * len(explanation.groups)]
     bound = Fraction(explanation.lower_bound or 0)
@@ -58,21 +58,21 @@ def asked_bound(explanation: Explanation) -> dict[str, Any]:
     if _step(costs) < _FINEST * bound:
         digits = int(np.ceil(-np.log10(_FINEST * float(bound))))
         bound = Fraction(int(bound * Fraction(10) ** digits), 1) / Fraction(10) ** digits
-    asked: dict[str, Any] = {"bound": exact(bound)}
+    question: dict[str, Any] = {"bound": exact(bound)}
     if explanation.costs is not None:
-        asked["costs"] = [exact(cost) for cost in explanation.costs]
+        question["costs"] = [exact(cost) for cost in explanation.costs]
     for name in ("must", "must_not"):
         if features := getattr(explanation, name):
-            asked[name] = list(features)
-    return asked
+            question[name] = list(features)
+    return question
 
 
-def bound_proof(claim: Claim, asked: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
+def bound_proof(claim: Claim, question: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
     """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
     if claim.ball.rules:
         raise NoProofError("inputs with rules have no scenarios")
     try:
-        search = _BoundSearch(claim, asked, deadline)
+        search = _BoundSearch(claim, question, deadline)
     except ValueError as error:
         raise NoProofError(f"the checker does not read the claim: {error}") from error
     try:
@@ -86,8 +86,8 @@ def bound_proof(claim: Claim, asked: Mapping[str, Any], deadline: Deadline) -> d
 class _BoundSearch:
     """The state of a search: scenarios, the linear program, and the tree so far."""
 
-    def __init__(self, claim: Claim, asked: Mapping[str, Any], deadline: Deadline) -> None:
-        self.sets = Selections(claim, asked)
+    def __init__(self, claim: Claim, question: Mapping[str, Any], deadline: Deadline) -> None:
+        self.sets = Selections(claim, question)
         ball = self.sets.ball
         scale = max(*ball.costs, 1)
         self.costs = np.array([cost / scale for cost in ball.costs[1:]])

@@ -255,20 +255,20 @@ def proof_of_trees(explanation: Explanation, network: LoadedModel, deadline: Dea
     read = with_missing(network, described.missing if described is not None else {})
     assert isinstance(read, TreeNetwork)
     model = trees_file(read)
-    asked = _claim(explanation, read, model)
+    question = _claim(explanation, read, model)
     try:
-        claim = TreeClaim(model, asked)
+        claim = TreeClaim(model, question)
     except ValueError as error:
         raise NoProofError(f"the checker does not read the claim: {error}") from error
 
     def keeper(free: frozenset[int]) -> list[Tree]:
-        other = TreeClaim(model, {**asked, "irrelevant": sorted(free)})
+        other = TreeClaim(model, {**question, "irrelevant": sorted(free)})
         return cases_of(other, read.ensemble, deadline)
 
     cases = cases_of(claim, read.ensemble, deadline)
     points = _points(explanation, claim)
     unproven = tuple(i for i in sorted(explanation.explanation) if str(i) not in points)
-    data = {"claim": {**asked, "minimal": not unproven}, "trees": cases, "points": points}
+    data = {"claim": {**question, "minimal": not unproven}, "trees": cases, "points": points}
     found = Certificate(data, None, tuple(map(int, points)), unproven, model=model)
     return Proof(found, lambda: claim, keeper)
 

@@ -126,7 +126,7 @@ class Leaves:
         """Return a leaf with these very numbers for each case that they prove."""
         ways = np.eye(self.claim.network.output_size)[cases.margin]
         rows = RowSlopes(self.relaxed, ways, cases.dials, cases.signs)
-        bounds, room = rows.extremes(self.claim.region), self._room(rows)
+        bounds, headroom = rows.extremes(self.claim.region), self._headroom(rows)
         usual, met = self.relaxed.first_dials(1)[0], np.zeros(cases.dials.shape)
         for layer in self.relaxed.layers:
             if layer.value in rows.met:
@@ -134,7 +134,7 @@ class Leaves:
         multiplied = (cases.signs != 0) & (cases.dials > 0)
         sloped = (cases.signs == 0) & (met < 0) & (cases.dials != usual)
         result: list[Tree | None] = []
-        for row, (bound, far) in enumerate(zip(bounds, room, strict=True)):
+        for row, (bound, far) in enumerate(zip(bounds, headroom, strict=True)):
             leaf = {
                 "slopes": self._named(cases.dials[row], sloped[row]),
                 "multipliers": self._named(cases.dials[row], multiplied[row]),
@@ -147,7 +147,7 @@ class Leaves:
             result.append(leaf if proven else None)
         return result
 
-    def _room(self, rows: RowSlopes) -> FloatArray:
+    def _headroom(self, rows: RowSlopes) -> FloatArray:
         """Return how near to zero a bound of each row may be without being certain."""
         result = np.zeros(rows.dials.shape[0])
         for value, met in rows.met.items():

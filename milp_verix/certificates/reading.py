@@ -69,8 +69,8 @@ def read(model: bytes, output: str, beside: tuple[tuple[str, bytes], ...] = ()) 
             raise UnreadableError(str(error)) from error
         except UnreadableError as error:
             if not isinstance(error.__cause__, UnitError):
-                told = f"the checker does not read the network: {error}"
-                raise UnreadableError(told) from error
+                text = f"the checker does not read the network: {error}"
+                raise UnreadableError(text) from error
             times = error.__cause__.times
         even = times & -times
         bits += fewest * -(-(even.bit_length() - 1) // fewest)
@@ -186,8 +186,8 @@ def margins_of(network: Network, claim: Mapping[str, Any], x: FloatArray) -> Net
     count, kept = network.sizes[-1], claim.get("class")
     one = np.eye(count)
     if kept is None:
-        asked, (delta,) = claim["outputs"], numbers_of([claim["delta"]])
-        signed = np.repeat(one[asked], 2, axis=0) * np.tile([[1.0], [-1.0]], (len(asked), 1))
+        question, (delta,) = claim["outputs"], numbers_of([claim["delta"]])
+        signed = np.repeat(one[question], 2, axis=0) * np.tile([[1.0], [-1.0]], (len(question), 1))
         shift = -signed @ network.evaluate(x) - delta
     elif count == 1:
         signed, shift = np.array([[-1.0 if kept else 1.0]]), np.zeros(1)

@@ -176,7 +176,7 @@ _OF_THE_FILE = {"network", "sha256", "beside", "output", "minimal", "bits", "odd
 """Parts of a claim that are about the model's file and the checker's numbers."""
 
 
-def proof_told(path: Path, found: Ranges, folders: Iterable[Path]) -> str:
+def proof_text(path: Path, found: Ranges, folders: Iterable[Path]) -> str:
     """Return what can be said of the certificate in ``path``, for whoever a decision is about.
 
     It is checked if the model, or the file of its trees, is beside it or in one of ``folders``.
@@ -194,9 +194,9 @@ def proof_told(path: Path, found: Ranges, folders: Iterable[Path]) -> str:
         ) from error
     if claim.get("source", claim.get("sha256")) != found.model.sha256:
         raise InputError(f"{path} is a certificate about another model than that of the ranges")
-    asked = json.loads(json.dumps(claim_data(box_explanation(found), "")))
-    for name in sorted({*claim, *asked} - _OF_THE_FILE):
-        if claim.get(name) != asked.get(name):
+    question = json.loads(json.dumps(claim_data(box_explanation(found), "")))
+    for name in sorted({*claim, *question} - _OF_THE_FILE):
+        if claim.get(name) != question.get(name):
             raise InputError(f"{path} is a certificate of other ranges: its {name} differs")
     model, has = _model_of(claim, found, (path.parent, *folders)), "the model"
     if "source" in claim:

@@ -19,7 +19,7 @@ from milp_verix.certificates.phase_leaves import NoProofError, Tree
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import TIME_LIMIT
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.importance import Importance
 from verix_checker.claim import Claim
 from verix_checker.forms import UnitError
@@ -35,7 +35,7 @@ _WEIGHT = 2**-20
 class SetProof:
     """A proof about the sets of features of ``problem``, in the terms of ``claim``."""
 
-    def __init__(self, problem: PosedProblem, claim: Claim, deadline: Deadline) -> None:
+    def __init__(self, problem: ProblemData, claim: Claim, deadline: Deadline) -> None:
         self.claim, self.deadline = claim, deadline
         self.count = problem.features.count
         self.changes: list[Set] = []
@@ -91,11 +91,11 @@ def _split(f: int, grown: Callable[[Set, Set], Tree], inside: Set, outside: Set)
     }
 
 
-def bound_by_changes(found: SetProof, asked: Mapping[str, Any]) -> dict[str, Any]:
+def bound_by_changes(found: SetProof, question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
-    sets = Budget(found.count, 1, asked)
+    sets = Budget(found.count, 1, question)
     costs, budget = np.array(sets.costs[1:], dtype=object), sets.budget
-    must, must_not = (frozenset(asked.get(name) or ()) for name in ("must", "must_not"))
+    must, must_not = (frozenset(question.get(name) or ()) for name in ("must", "must_not"))
 
     def grown(inside: Set, outside: Set) -> Tree:
         while True:

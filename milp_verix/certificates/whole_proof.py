@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import Certificate, ball_of, exact
-from milp_verix.certificates.lower_bounds import asked_bound, bound_proof
+from milp_verix.certificates.lower_bounds import bound_claim, bound_proof
 from milp_verix.certificates.phase_leaves import NoProofError
 from milp_verix.certificates.sets_of import (
     Keeper,
@@ -30,7 +30,7 @@ from milp_verix.certificates.sets_of import (
 )
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import Ball
-from milp_verix.results.build import posed_again
+from milp_verix.results.build import problem_behind
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.power_indices import Bracket, brackets
@@ -147,18 +147,20 @@ def with_sets(
     made = proof.certificate
     assert made.data is not None
     data: dict[str, Any] = dict(made.data)
-    told: Any
+    value: Any
     if about is not None:
-        with closing(SetProof(posed_again(explanation, network), proof.claim(), deadline)) as found:
+        with closing(
+            SetProof(problem_behind(explanation, network), proof.claim(), deadline)
+        ) as found:
             if isinstance(about, Relevance):
-                name, told = "no_part", sorted(about.features)
+                name, value = "no_part", sorted(about.features)
                 data[name] = no_part_proof(found, frozenset(about.features), proof.keeper)
             else:
-                name, told = "importance", _brackets(about)
+                name, value = "importance", _brackets(about)
                 data[name] = importance_proof(found, about, proof.keeper)
-        data["claim"] = {**data["claim"], name: told}
+        data["claim"] = {**data["claim"], name: value}
         return replace(proof, certificate=replace(made, data=data, about=name))
-    least = asked_bound(explanation)
+    least = bound_claim(explanation)
     try:
         data["minimum"] = _lower_bound(proof, explanation, network, least, deadline)
     except NoProofError as error:
@@ -192,7 +194,7 @@ def _lower_bound(
         except NoProofError:
             if len(explanation.groups) > _FEW or deadline.passed():
                 raise
-    with closing(SetProof(posed_again(explanation, network), claim, deadline)) as found:
+    with closing(SetProof(problem_behind(explanation, network), claim, deadline)) as found:
         for known in explanation.counterfactuals.values():
             found.add(known.input)
         return bound_by_changes(found, least)

@@ -195,14 +195,14 @@ class Options:
     def _parameter(self, row: Option, line: Line) -> Parameter:
         kind, extra = _TYPES.get(line.reads, (str, {}))
         default = _default(row, line)
-        told = " ".join(line.help.split())
+        text = " ".join(line.help.split())
         section = SEARCHING if row in SEARCH else line.section
         if self.study and row not in QUESTION and default is not None:
-            default, told = None, f"As of {row.calls[0]}."
+            default, text = None, f"As of {row.calls[0]}."
         if default is None:
             kind = kind | None
         option = typer.Option(
-            flag_of(row), metavar=line.metavar or None, help=told, rich_help_panel=section, **extra
+            flag_of(row), metavar=line.metavar or None, help=text, rich_help_panel=section, **extra
         )
         return Parameter(
             row.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]

@@ -169,7 +169,7 @@ def _over_many(
     own = given.own(network)
     options |= {name: own[name] for name in _OF_PAIRS} | given.search().given()
     source = stored_inputs(case.specification, network, None, options)
-    for note in () if files.quiet else source.told:
+    for note in () if files.quiet else source.remarks:
         errors.print(f"note: {note}", markup=False)
     part = part_of(
         network,

@@ -18,7 +18,7 @@ from milp_verix.base.errors import InputError, MilpVerixError, check_command, pr
 from milp_verix.cli.parameters import File, JsonPath, PlotPath, Quiet, output_option
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.results.shown import Certified, Told
+from milp_verix.results.shown import Certified, Stated
 
 if TYPE_CHECKING:
     from milp_verix.certificates.certificate import Certificate
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
 
-Found = TypeVar("Found", bound=Told)
+Found = TypeVar("Found", bound=Stated)
 
 
 def certified(result: Found, network: LoadedModel, path: Path | None) -> tuple[Found, str]:

@@ -20,14 +20,14 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.explanation import EpsilonSweep
-from milp_verix.results.shown import Told
+from milp_verix.results.shown import Stated
 
 if TYPE_CHECKING:
     from milp_verix.api.message import Message
 
 _PICKLES = (".joblib", ".pkl", ".pickle")
 _TABLE = re.compile(r"(?P<path>.+\.(?:csv|parquet))(?::(?P<row>\d+))?", re.IGNORECASE | re.DOTALL)
-Noted = TypeVar("Noted", bound=Told)
+Noted = TypeVar("Noted", bound=Stated)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +89,8 @@ def question_of(case: Case, options: GivenOptions) -> Question:
         read = input_files.read_input(case.specification, network.input_shape, given["image_shape"])
         x = input_files.scale_bytes(read, given["domain"], network.dtype)
         scaled = None if x is read else input_files.scaled_note(given["domain"])
-        told = (input_files.decoded_note(case.specification), scaled)
-        notes = tuple(note for note in told if note is not None)
+        texts = (input_files.decoded_note(case.specification), scaled)
+        notes = tuple(note for note in texts if note is not None)
     return Question(Problem(network, x, **given), notes, own)
 
 
@@ -125,7 +125,7 @@ def _row_of_table(
     index = int(row or 0)
     if index >= given.count:
         raise InputError(f"{path} has the rows 0 to {given.count - 1}, got {index}")
-    return given.read(index), (f"the input is {given.place(index)}", *given.told)
+    return given.read(index), (f"the input is {given.place(index)}", *given.remarks)
 
 
 def files_of(case: Case, options: GivenOptions) -> list[Path]:

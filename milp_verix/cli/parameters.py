@@ -51,8 +51,8 @@ SECTIONS = ("Arguments", "The output", "The question", "The search")
 ARGUMENTS, OUTPUT, QUESTION, SEARCH = SECTIONS
 
 
-def _option(section: str, metavar: str | None, told: str, *names: str, **more: Any) -> Any:
-    return typer.Option(*names, metavar=metavar, help=told, rich_help_panel=section, **more)
+def _option(section: str, metavar: str | None, text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, rich_help_panel=section, **more)
 
 
 question_option = partial(_option, QUESTION)

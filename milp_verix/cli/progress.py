@@ -51,9 +51,9 @@ def progress_bar(console: Console) -> Iterator[Callable[[Progress], None]]:
         task = bar.add_task("features", total=None, size=0, activity="", since=0.0)
 
         def show(state: Progress) -> None:
-            told: dict[str, Any] = {"activity": state.activity, "since": time.monotonic()}
+            fields: dict[str, Any] = {"activity": state.activity, "since": time.monotonic()}
             size = state.explanation_size
-            bar.update(task, completed=state.done, total=state.total, size=size, **told)
+            bar.update(task, completed=state.done, total=state.total, size=size, **fields)
 
         yield show
 

@@ -129,7 +129,7 @@ def _with_rows(question: Question) -> tuple[str, ...]:
         refuse_arrays(inputs is not None and inputs.places is not None)
     rows = [given.read(index).reshape(-1) for index in range(given.count)]
     question.own["rows"] = Numbers(np.array(rows))
-    return given.told
+    return given.remarks
 
 
 def _enumerate(state: "EnumerationProgress") -> str:

@@ -78,8 +78,8 @@ def export(
     print_out = Terminal(soft_wrap=True).print
     print_out(f"{out}: columns: {size.columns}, rows: {size.rows}, binaries: {size.binaries}")
     print_out(equation)
-    told = "not known: HiGHS takes no quadratic row" if relaxed is None else f"{relaxed:.9g}"
-    print_out(f"optimum of the linear relaxation: {told}")
+    text = "not known: HiGHS takes no quadratic row" if relaxed is None else f"{relaxed:.9g}"
+    print_out(f"optimum of the linear relaxation: {text}")
     print_out(
         f"largest big-M {size.largest_big_m:.4g}; coefficients from {size.least_coefficient:.4g} "
         f"to {size.largest_coefficient:.4g}"

@@ -133,7 +133,7 @@ def columns(
         if plot_path is not None:
             plot_format(plot_path)
         use = use_of_columns(
-            study, results, lambda told: errors.print(f"warning: {told}", markup=False)
+            study, results, lambda text: errors.print(f"warning: {text}", markup=False)
         )
         if not quiet:
             console = delivery.Terminal()
@@ -178,7 +178,7 @@ def report(
             gallery=gallery,
             counterfactuals=counterfactuals,
             results=results,
-            warn=lambda told: errors.print(f"warning: {told}", markup=False),
+            warn=lambda words: errors.print(f"warning: {words}", markup=False),
         )
     if not quiet:
         typer.echo(f"{output}: {len(text.encode()) / 1e6:.2f} MB")

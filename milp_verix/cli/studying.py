@@ -177,7 +177,7 @@ def batch(
                 options=options,
             )
             parts = [part]
-        notes = dict.fromkeys(note for part in parts for note in part.inputs.told)
+        notes = dict.fromkeys(note for part in parts for note in part.inputs.remarks)
         for note in () if quiet else notes:
             errors.print(f"note: {note}", markup=False)
         steps["warn"] = lambda text: errors.print(f"warning: {text}", markup=False)
@@ -210,9 +210,9 @@ def _print(study: SolverStudy) -> None:
     console = Terminal(soft_wrap=True)
     console.print(study.table())
     none = "no two definite answers contradict each other"
-    told = [f"contradiction: {text}" for text in study.disagreements] or [none]
-    told += [f"not asked: {text}" for text in study.skipped]
-    for line in (meaning(study.times), *told):
+    words = [f"contradiction: {text}" for text in study.disagreements] or [none]
+    words += [f"not asked: {text}" for text in study.skipped]
+    for line in (meaning(study.times), *words):
         console.print(line, markup=False)
 
 

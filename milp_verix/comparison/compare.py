@@ -27,7 +27,7 @@ from milp_verix.comparison.timed_solver import Relaxations
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import INTERRUPTED, Answer
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
@@ -66,7 +66,7 @@ def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
 
 
 def hard_checks(
-    problem: PosedProblem, checks: Sequence[tuple[int, ...]], most: int, search: Search
+    problem: ProblemData, checks: Sequence[tuple[int, ...]], most: int, search: Search
 ) -> tuple[tuple[int, ...], ...]:
     """Return up to ``most`` of ``checks`` that bounds and attacks leave open, in their order.
 
@@ -104,8 +104,8 @@ def write_checks(path: str | Path, checks: Sequence[Sequence[int]], features: in
 
 def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
     """Return the checks in a file; ``InputError`` for one that holds none on ``features``."""
-    told = f"cannot read the checks in {path}", f"{path} holds no checks: it is not JSON"
-    with refusing(told[0]), refusing(told[1], ValueError):
+    texts = f"cannot read the checks in {path}", f"{path} holds no checks: it is not JSON"
+    with refusing(texts[0]), refusing(texts[1], ValueError):
         data = json_in(Path(path))
     if not isinstance(data, dict) or data.get("schema") != SCHEMA or "checks" not in data:
         raise InputError(
@@ -140,7 +140,7 @@ _MOST_ROUNDS = 100
 
 
 def compare_solvers(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     solvers: Sequence[str] | None = None,
     formulations: Sequence[str] = ("big_m",),
@@ -176,15 +176,15 @@ def compare_solvers(
     rounds = integer_of(rounds, "rounds")
     if rounds > _MOST_ROUNDS:
         raise InputError(f"rounds must be at most {_MOST_ROUNDS}, got {rounds}")
-    asked = _asked(checks, order, problem)
+    chosen = _checks_in(checks, order, problem)
     ordering = {"order": order, "transformation": transformation, "traversal": traversal}
     if most_checks is not None:
         integer_of(most_checks, "most_checks")
-        if asked is not None or task != "check":
+        if chosen is not None or task != "check":
             raise InputError("most_checks chooses among the checks of an explanation: leave it out")
     solved = Relaxations(search.tolerances) if relaxations else None
     run = CompareSearch(
-        problem, pairs, skipped, search, ordering, task, master, asked, rounds, solved, most_checks
+        problem, pairs, skipped, search, ordering, task, master, chosen, rounds, solved, most_checks
     )
     return run.run(progress, snapshots)
 
@@ -197,7 +197,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     found; the ``ordering`` is that of explanations.
     """
 
-    problem: PosedProblem
+    problem: ProblemData
     pairs: Sequence[Pair]
     skipped: list[Skipped]
     search: Search
@@ -294,8 +294,8 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         )
 
 
-def _asked(
-    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: PosedProblem
+def _checks_in(
+    checks: Sequence[Sequence[int | str]] | None, order: OrderLike, problem: ProblemData
 ) -> tuple[tuple[int, ...], ...] | None:
     if checks is None:
         return None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.oracle.check_program import encode_problem
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Disagreement, Pair, Run
 from milp_verix.results.explanation import Explanation
@@ -29,7 +29,7 @@ _Claims: TypeAlias = Iterator[tuple[tuple[int, ...], int]]
 
 
 def contradictions(
-    problem: PosedProblem, runs: Sequence[Run], checks: Sequence[Sequence[int]], search: Search
+    problem: ProblemData, runs: Sequence[Run], checks: Sequence[Sequence[int]], search: Search
 ) -> tuple[Disagreement, ...]:
     """Return, for each two pairs, the first claim of one that the other refutes, if any.
 
@@ -67,7 +67,7 @@ def _counterfactuals(run: Run) -> list[NDArray[Any]]:
     return [found.input for found in run.explanation.counterfactuals.values()]
 
 
-def _moved(problem: PosedProblem, points: Sequence[NDArray[Any]]) -> BoolArray:
+def _moved(problem: ProblemData, points: Sequence[NDArray[Any]]) -> BoolArray:
     """Return which features each point moves, shape (points, features)."""
     moved = np.zeros((len(points), problem.features.count), dtype=bool)
     for row, point in zip(moved, points, strict=True):
@@ -117,7 +117,7 @@ def _ascending(
 
 
 def _margin_at(
-    problem: PosedProblem, points: Sequence[NDArray[Any]], number: int
+    problem: ProblemData, points: Sequence[NDArray[Any]], number: int
 ) -> tuple[int, float]:
     """Return which margin of a point is the greatest, and the least that it can be there."""
     point = points[number].reshape(-1).astype(np.float64)

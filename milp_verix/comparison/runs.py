@@ -10,7 +10,7 @@ from milp_verix.base.errors import InputError, SolverUnavailableError
 from milp_verix.comparison.timed_solver import CheckWatch, Relaxations, SolverClock, timed_solver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import CheckRecord, Pair, Run, Skipped
 from milp_verix.results.contrast import ContrastiveExplanation
@@ -81,7 +81,7 @@ def _unfit(solver: str, formulation: Formulation) -> str | None:
     return None
 
 
-def explained(problem: PosedProblem, pair: Pair, search: Search, ordering: dict[str, Any]) -> Run:
+def explained(problem: ProblemData, pair: Pair, search: Search, ordering: dict[str, Any]) -> Run:
     """Find an explanation."""
     chosen, clock = _timed(pair, search)
     return _of_explanation(pair, clock, explain_problem(problem, search=chosen, **ordering))
@@ -93,8 +93,8 @@ def _of_explanation(pair: Pair, clock: SolverClock, found: Explanation) -> Run:
         _run(pair, clock, found),
         answers=_answers(found),
         solves=took.solves,
-        nodes=clock.told(took.nodes, clock.nodes),
-        iterations=clock.told(took.iterations, clock.iterations),
+        nodes=clock.known(took.nodes, clock.nodes),
+        iterations=clock.known(took.iterations, clock.iterations),
         explanation=found,
     )
 
@@ -118,7 +118,7 @@ def _run(pair: Pair, clock: SolverClock, found: Explanation | ContrastiveExplana
     )
 
 
-def minimised(problem: PosedProblem, pair: Pair, search: Search, master: str) -> Run:
+def minimised(problem: ProblemData, pair: Pair, search: Search, master: str) -> Run:
     """Find a minimum explanation, with the bound by ``master``."""
     chosen, clock = _timed(pair, search)
     found = minimum_of(problem, master=master, search=chosen)
@@ -132,7 +132,7 @@ def minimised(problem: PosedProblem, pair: Pair, search: Search, master: str) ->
     )
 
 
-def contrasted(problem: PosedProblem, pair: Pair, search: Search) -> Run:
+def contrasted(problem: ProblemData, pair: Pair, search: Search) -> Run:
     """Find a smallest contrastive explanation."""
     chosen, clock = _timed(pair, search)
     found = contrastive_of(problem, search=chosen)
@@ -141,7 +141,7 @@ def contrasted(problem: PosedProblem, pair: Pair, search: Search) -> Run:
 
 
 def answered(
-    problem: PosedProblem,
+    problem: ProblemData,
     pair: Pair,
     checks: Sequence[tuple[int, ...]],
     search: Search,
@@ -179,8 +179,8 @@ def answered(
             answers=(*(verdict.answer for verdict in verdicts), *unasked),
             checks=len(verdicts),
             solves=effort.solves,
-            nodes=clock.told(effort.nodes, clock.nodes),
-            iterations=clock.told(effort.iterations, clock.iterations),
+            nodes=clock.known(effort.nodes, clock.nodes),
+            iterations=clock.known(effort.iterations, clock.iterations),
             seconds=seconds,
             inside=clock.time,
             stopped=known.stopped,

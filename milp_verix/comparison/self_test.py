@@ -18,7 +18,7 @@ from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import MilpVerixError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
-from milp_verix.problem.problem import pose
+from milp_verix.problem.problem import problem_of
 from milp_verix.problem.search import Given, Search
 from milp_verix.solvers import SolveStatus, Targets, open_session, resolve_solver, solver_named
 from verix_encodings import Program, ProgramBuilder
@@ -109,7 +109,7 @@ def _checks(name: str) -> str | None:
         path = Path(folder) / "distance.onnx"
         onnx.save(onnx.parser.parse_model(_NETWORK), path)
         for epsilon, expected in _RADII.items():
-            problem = pose(path, np.full(2, 0.5), Given(epsilon=epsilon))
+            problem = problem_of(path, np.full(2, 0.5), Given(epsilon=epsilon))
             # interval bounds decide neither, nor does a point known before
             search = Search(solver=name, bounds="interval", reuse=False)
             with Oracle(problem, search) as oracle:

@@ -87,7 +87,7 @@ class SolverClock:
         if result.iterations is not None:
             self.iterations = (self.iterations or 0) + result.iterations
 
-    def told(self, count: int, own: int | None) -> int | None:
+    def known(self, count: int, own: int | None) -> int | None:
         """Return ``count``, the sum of the solves' ``own``; None where no solve tells it."""
         return None if self.time.solves and own is None else count
 
@@ -185,10 +185,10 @@ class CheckWatch:
         """Return the record of the check numbered ``check``, which ended with ``verdict``."""
         clock, before = self._clock, self._before
         last = clock.last
-        told: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if last is not None:
             result = last.result
-            told = {
+            fields = {
                 "nodes": _more(self._nodes, clock.nodes),
                 "iterations": _more(self._iterations, clock.iterations),
                 "status": result.status.name.lower().replace("_", " "),
@@ -208,7 +208,7 @@ class CheckWatch:
             size=None if last is None else size_of(last.program),
             handed_to=None if last is None else last.handed_to,
             reason=verdict.reason,
-            **told,
+            **fields,
         )
 
 

@@ -58,24 +58,24 @@ class EmbeddedCheck(Compared):
         return _farthest(self.outputs, self.exact)
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"outputs differ from the runtime's by {up(self.difference, 2)} at most, and by "
             f"{up(self.solver_difference, 2)} from the network in float64"
         )
         if self.outside:
-            told += f"; the input lies outside the embedded box by {up(self.outside, 2)}"
+            text += f"; the input lies outside the embedded box by {up(self.outside, 2)}"
         if self.moved:
-            told += f"; inputs were moved by up to {up(self.moved)}, across thresholds of trees"
+            text += f"; inputs were moved by up to {up(self.moved)}, across thresholds of trees"
         elif self.near:
-            told += f"; within {self.tolerance!r} of thresholds of trees: {listed(self.near, 5)}"
+            text += f"; within {self.tolerance!r} of thresholds of trees: {listed(self.near, 5)}"
         if self.beside is not None and self.beside < self.solver_difference:
-            told += (
+            text += (
                 f"; check(repair=True, tolerance={self.tolerance!r}) moves inputs across, to a "
                 f"difference of {up(self.beside, 2)}"
             )
         elif self.beside is not None and self.beside > self.tolerance:
-            told += "; no closer outputs were found so near, a larger tolerance looks farther"
-        return told
+            text += "; no closer outputs were found so near, a larger tolerance looks farther"
+        return text
 
 
 _TOGETHER = ((0, np.inf), (1, np.inf), (2, 100), (3, 24))

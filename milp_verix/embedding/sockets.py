@@ -47,9 +47,9 @@ def sides_of(network: LoadedModel, names: Sequence[str] | None = None) -> tuple[
     outputs = Side("outputs", (size,), (classes[1:] if size == 1 else classes) or None)
     known = network.columns
     if names is not None:
-        known, told = network.columns_for(names) or tuple(names), dict.fromkeys(names)
-        other = different_names(known, told) if len(names) == len(told) else ""
-        if other or not len(names) == len(told) == network.input_size:
+        known, unnamed = network.columns_for(names) or tuple(names), dict.fromkeys(names)
+        other = different_names(known, unnamed) if len(names) == len(unnamed) else ""
+        if other or not len(names) == len(unnamed) == network.input_size:
             raise InputError(
                 f"names are {listed(names, 5)}, expected one for each of {network.input_size} "
                 f"inputs, none twice, and the network's own if any{other and f'; {other}'}"

@@ -61,9 +61,9 @@ def plain_cell(name: str, cell: Any) -> Any:
     scalar = isinstance(cell, (np.generic, np.ndarray)) and cell.ndim == 0
     value = cell.item() if scalar and cell.dtype.kind not in "mM" else cell
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
-        told = f"{name} is {shown(value)}" if isinstance(value, str) else f"{name} is missing"
+        text = f"{name} is {shown(value)}" if isinstance(value, str) else f"{name} is missing"
         raise InputError(
-            f"{told}, expected a value ({shown(value)} was seen): {_remedy_for_missing(name)}"
+            f"{text}, expected a value ({shown(value)} was seen): {_remedy_for_missing(name)}"
         )
     if not isinstance(value, (str, bytes)) and hasattr(value, "__len__"):
         raise InputError(
@@ -78,31 +78,31 @@ def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
 
     Raises ``InputError`` for any other value, and for a number that float64 does not hold.
     """
-    told = f"{name} is {shown(value)}, expected a number"
+    words = f"{name} is {shown(value)}, expected a number"
     if isinstance(value, str) and truth and value.strip().lower() in ("true", "false"):
         return float(value.strip().lower() == "true")
     if isinstance(value, bool) and not truth:
-        raise InputError(f"{told}: True and False are for features with the ends 0 and 1")
+        raise InputError(f"{words}: True and False are for features with the ends 0 and 1")
     if hasattr(value, "isoformat") or isinstance(value, (np.datetime64, np.timedelta64)):
-        raise InputError(f"{told}: turn dates into numbers first, such as days since a fixed date")
+        raise InputError(f"{words}: turn dates into numbers first, such as days since a fixed date")
     if isinstance(value, str) and not text:
         raise InputError(
-            f"{told}: words need a description of the inputs, by Inputs.from_frame(frame) or "
+            f"{words}: words need a description of the inputs, by Inputs.from_frame(frame) or "
             "Inputs.from_pipeline(pipeline, frame)"
         )
     try:
         number = float(value)
     except OverflowError as error:
-        raise InputError(f"{told} that float64 holds, at most 1.8e308: rescale it") from error
+        raise InputError(f"{words} that float64 holds, at most 1.8e308: rescale it") from error
     except (TypeError, ValueError) as error:
-        raise InputError(told + remedy_for(value)) from error
+        raise InputError(words + remedy_for(value)) from error
     if isnan(number):
         raise InputError(f"{name} is missing ({value!r} was seen): {_remedy_for_missing(name)}")
     if isinf(number):
-        raise InputError(f"{told} that is finite: correct it, or leave the row out")
+        raise InputError(f"{words} that is finite: correct it, or leave the row out")
     if isinstance(value, int) and int(number) != value:
         raise InputError(
-            f"{told} that float64 holds exactly, such as whole numbers up to {2**53}: subtract an "
+            f"{words} that float64 holds exactly, such as whole numbers up to {2**53}: subtract an "
             "offset, or leave the column out if it only counts rows"
         )
     return number
@@ -131,27 +131,27 @@ def remedy_for(value: Any) -> str:
 
 def refuse_value(feature: Feature, x: NDArray[np.floating]) -> None:
     """Raise ``InputError`` unless ``x``, the feature's coordinates, is a value of it."""
-    told = f"the input's {feature.name} is {x[0] if x.size == 1 else x.tolist()}"
+    text = f"the input's {feature.name} is {x[0] if x.size == 1 else x.tolist()}"
     if not np.isfinite(x).all():
-        raise InputError(f"{told}, expected finite numbers: {_remedy_for_missing(feature.name)}")
+        raise InputError(f"{text}, expected finite numbers: {_remedy_for_missing(feature.name)}")
     if feature.one_hot:
         if not (np.all((x == 0) | (x == 1)) and x.sum() == 1):
-            raise InputError(f"{told}: a one-hot block has one 1, and 0 elsewhere")
+            raise InputError(f"{text}: a one-hot block has one 1, and 0 elsewhere")
     elif feature.whole and x[0] != np.rint(x[0]):
-        raise InputError(f"{told}, and must be whole; call the feature continuous if it is not")
+        raise InputError(f"{text}, and must be whole; call the feature continuous if it is not")
     elif feature.values and x[0] not in feature.codes:
         codes = ", ".join(
             f"{code} {word}" for code, word in zip(feature.codes, feature.values, strict=True)
         )
-        raise InputError(f"{told}, which is none of its codes: {codes}")
+        raise InputError(f"{text}, which is none of its codes: {codes}")
     # NumPy would round the ends to the type of x
     elif not feature.lower <= float(x[0]) <= feature.last and float(x[0]) != feature.top:
-        raise InputError(_outside(feature, told))
+        raise InputError(_outside(feature, text))
 
 
-def _outside(feature: Feature, told: str) -> str:
+def _outside(feature: Feature, text: str) -> str:
     return (
-        f"{told}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]: correct it, or "
+        f"{text}, outside of [{exact(feature.lower)}, {exact(feature.upper)}]: correct it, or "
         f"widen the range by Inputs.from_frame(…, ranges={{{feature.name!r}: (lower, upper)}})"
     )
 

@@ -133,8 +133,8 @@ class Feature:
         """Return the message that ``word`` is no value of the feature."""
         if not self.values:
             return f"{self.name} has numbers, got the word {shown(word)}"
-        told = f"{self.name} has no value {shown(word)}; its values are {listed(self.values)}"
-        return told + meant(word, self.values)
+        text = f"{self.name} has no value {shown(word)}; its values are {listed(self.values)}"
+        return text + meant(word, self.values)
 
     def text(self, values: NDArray[np.floating]) -> str:
         """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``."""
@@ -291,8 +291,8 @@ def fixed(name: str, unit: str | None = None, *, missing: bool = False) -> Featu
 def _ends(name: str, lower: float, upper: float) -> tuple[float, float]:
     low, high = float(lower), float(upper)
     if not low <= high or low == np.inf or high == -np.inf:
-        told = f"{exact(low)} must be at most the upper end {exact(high)}"
-        raise InputError(f"{name}: the lower end {told}")
+        text = f"{exact(low)} must be at most the upper end {exact(high)}"
+        raise InputError(f"{name}: the lower end {text}")
     return low, high
 
 

@@ -220,9 +220,9 @@ def require_read(step: Any) -> None:
         plain = isinstance(value, _PLAIN) and isinstance(default, _PLAIN)
         if value is not default and not (plain and value == default):
             before = ", or apply it to the data before the pipeline"
-            told = getattr(value, "__name__", repr(value))  # of a function
+            kind = getattr(value, "__name__", repr(value))  # of a function
             raise InputError(
-                f"the {name} has {argument}={told}, whose effect is not read: nothing would be "
+                f"the {name} has {argument}={kind}, whose effect is not read: nothing would be "
                 f"proven about it; fit it with {argument}={default!r}"
                 f"{before * hasattr(step, 'transform')}"
             )

@@ -85,8 +85,8 @@ class Inputs:
         raise FrozenInstanceError(f"inputs do not change: {name} is made once")
 
     def __repr__(self) -> str:
-        told = [f"{name}={one!r}" for name, one in self._arguments.items() if one is not None]
-        return f"Inputs({', '.join(told)})"
+        parts = [f"{name}={one!r}" for name, one in self._arguments.items() if one is not None]
+        return f"Inputs({', '.join(parts)})"
 
     def __str__(self) -> str:
         """A line for each feature and rule."""
@@ -111,8 +111,8 @@ class Inputs:
     def _arguments(self) -> dict[str, Any]:
         """The arguments that make such inputs."""
         rules = tuple(rule.text for rule in self.rules)
-        told = {name: getattr(self, name) for name in ("class_names", "passage", "places")}
-        return {"features": self.features, "rules": rules, **told}
+        fields = {name: getattr(self, name) for name in ("class_names", "passage", "places")}
+        return {"features": self.features, "rules": rules, **fields}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -335,8 +335,8 @@ class Inputs:
         try:
             return cls.from_data(data)
         except ValueError as error:
-            told = str(error) if str(path) in str(error) else f"{path}: {error}"
-            raise InputError(told) from None
+            text = str(error) if str(path) in str(error) else f"{path}: {error}"
+            raise InputError(text) from None
 
     @classmethod
     def from_data(cls, data: object) -> "Inputs":
@@ -477,8 +477,8 @@ class Inputs:
             fewer = [other for other in rules if other is not rule]
             if self._impossible(fewer):
                 rules = fewer
-        told = "; ".join(rule.text for rule in rules)
-        raise InputError(f"no input satisfies the rules together: {told}")
+        text = "; ".join(rule.text for rule in rules)
+        raise InputError(f"no input satisfies the rules together: {text}")
 
     def _impossible(self, rules: "Sequence[Rule]") -> bool:
         lower, upper = self.lower, self.upper

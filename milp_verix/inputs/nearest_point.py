@@ -157,7 +157,7 @@ def nearest_point(
     equal = {half_key(half, sign) for half in tied for sign in (1.0, -1.0)}
     magnitude = box.magnitude
 
-    def roomy(half: HalfSpace, least: float) -> HalfSpace:
+    def tightened(half: HalfSpace, least: float) -> HalfSpace:
         if half_key(half, 1.0) in equal or domain.integral[half.coordinates].all():
             return half
         size = float(np.abs(half.coefficients) @ magnitude[half.coordinates])
@@ -167,7 +167,9 @@ def nearest_point(
         return half if terms.sum() > upper else replace(half, upper=upper)
 
     def inner(least: float) -> MixedDomain:
-        return replace(domain, rules=tuple(tuple(roomy(h, least) for h in c) for c in domain.rules))
+        return replace(
+            domain, rules=tuple(tuple(tightened(h, least) for h in c) for c in domain.rules)
+        )
 
     inside = inner(_LEAST_ROOM)
     if not tied:
@@ -175,11 +177,11 @@ def nearest_point(
         missed = found is not None and not domain.contains(domain.snapped(found))
         return _nearest(inner(_MORE_ROOM), box, point) if missed else found
     # room at the ends of wide real coordinates that are in equations
-    room = np.zeros(box.lower.size)
+    headroom = np.zeros(box.lower.size)
     for half in (half for half in tied if half.coordinates.size > 1):
-        room[half.coordinates] = _STEPS * precision * magnitude[half.coordinates].max()
-    room[domain.integral | (box.upper - box.lower < 4 * room)] = 0.0
-    for ends in (Interval(box.lower + room, box.upper - room), box):
+        headroom[half.coordinates] = _STEPS * precision * magnitude[half.coordinates].max()
+    headroom[domain.integral | (box.upper - box.lower < 4 * headroom)] = 0.0
+    for ends in (Interval(box.lower + headroom, box.upper - headroom), box):
         found = _nearest(inside, ends, point)
         if found is not None:
             return _on_equations(found, domain, box, tied, precision)

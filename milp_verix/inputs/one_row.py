@@ -160,8 +160,8 @@ def numbers_in(row: Mapping[str, Any]) -> list[float]:
 def _left_out(given: Sequence[str], used: Sequence[str], what: str) -> tuple[str, ...]:
     # an index without a name has an empty one
     extra = [name if name.strip() else repr(name) for name in given if name not in {*used}]
-    told = "it is no feature" if len(extra) == 1 else "they are no features"
-    return (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
+    text = "it is no feature" if len(extra) == 1 else "they are no features"
+    return (f"left out of {what}, as {text}: {listed(extra)}",) if extra else ()
 
 
 def _refuse_several(count: int) -> None:
@@ -220,8 +220,8 @@ def cell_of(feature: Feature, columns: Sequence[str], cells: Sequence[Any]) -> A
     pairs = [(name, plain_cell(name, cell)) for name, cell in zip(columns, cells, strict=True)]
     numbers = [number_in_cell(name, cell, text=True, truth=True) for name, cell in pairs]
     if sorted(numbers) != [*[0.0] * (len(numbers) - 1), 1.0]:
-        told = ", ".join(f"{name} is {shown(cell)}" for name, cell in pairs)
-        raise InputError(f"{told}, expected one 1 among these columns of {feature.name}, else 0")
+        text = ", ".join(f"{name} is {shown(cell)}" for name, cell in pairs)
+        raise InputError(f"{text}, expected one 1 among these columns of {feature.name}, else 0")
     return feature.values[numbers.index(1.0)]
 
 

@@ -96,13 +96,13 @@ def values_by_label(given: Any, labels: Labels, what: str, usual: str = "") -> A
             "list in the order of the features, or their names by feature_names"
         )
     if unknown or len(values) < len(row) or (others is None and len(found) < count):
-        told = different_names(known if others is None else found, values)
-        remedy = f": name them, or add {_OTHERS!r}{usual}" if told else ""
+        text = different_names(known if others is None else found, values)
+        remedy = f": name them, or add {_OTHERS!r}{usual}" if text else ""
         if unknown:
             remedy = meant(unknown[0], [name for name in known if name not in found])
-        told = f"{told}{remedy}" or "two labels are of one feature"
+        text = f"{text}{remedy}" or "two labels are of one feature"
         raise InputError(
-            f"{what} by name has a value for each feature, or '*' for the others; {told}"
+            f"{what} by name has a value for each feature, or '*' for the others; {text}"
         )
     return [values[found[name]] if name in found else others for name in known]
 
@@ -202,8 +202,8 @@ def radii_of(inputs: Inputs, epsilon: Epsilon, what: str = "epsilon") -> tuple[f
         # an array of the input's shape has one for each coordinate
         given = epsilon.reshape(-1).tolist() if isinstance(epsilon, np.ndarray) else [*epsilon]
         if len(given) != len(inputs.features):
-            told = "1 radius" if len(given) == 1 else f"{len(given)} radii"
-            raise InputError(f"{what} has {told}, but there are {len(inputs.features)} features")
+            text = "1 radius" if len(given) == 1 else f"{len(given)} radii"
+            raise InputError(f"{what} has {text}, but there are {len(inputs.features)} features")
     else:
         given = [epsilon] * len(inputs.features)
     pairs = zip(inputs.features, given, strict=True)
@@ -255,9 +255,9 @@ def common_share(inputs: Inputs, radii: Sequence[float]) -> float | None:
         return None
     given, widths = np.array(pairs).T
     shares = given / widths
-    told = float(f"{shares[0]:.12g}")
-    if np.allclose(told * widths, given, rtol=1e-15, atol=0.0):
-        return told
+    rounded = float(f"{shares[0]:.12g}")
+    if np.allclose(rounded * widths, given, rtol=1e-15, atol=0.0):
+        return rounded
     return float(shares.min()) if np.allclose(shares, shares[0], rtol=1e-9, atol=0.0) else None
 
 

@@ -30,9 +30,9 @@ def rule_in(text: str, features: Mapping[str, Quantity]) -> Rule:
             raise ValueError(f"it has more than {_LONGEST} characters")
         found = _value(_parsed(text.strip()), features)
     except SyntaxError as error:
-        told = error.msg if said(error) == str(error) else said(error)
+        words = error.msg if said(error) == str(error) else said(error)
         raise InputError(
-            f"the rule {text!r} is not understood: {told} at character {error.offset}; rules "
+            f"the rule {text!r} is not understood: {words} at character {error.offset}; rules "
             "compare by <=, <, >=, >, == or !=, such as 'a <= 2 * b'"
         ) from error
     except (ValueError, TypeError, KeyError, RecursionError, InputError) as error:

@@ -260,10 +260,10 @@ def _half(
 
 
 def _halves(rule: Rule) -> list[list[list[tuple[Any, ...]]]]:
-    def told(h: HalfSpace) -> tuple[Any, ...]:
+    def text(h: HalfSpace) -> tuple[Any, ...]:
         return h.coordinates.tolist(), h.coefficients.tolist(), h.upper, h.strict
 
-    return [[[*map(told, c)] for c in clauses] for clauses in (rule.clauses, rule.opposite)]
+    return [[[*map(text, c)] for c in clauses] for clauses in (rule.clauses, rule.opposite)]
 
 
 def _opposite(half: HalfSpace, *, whole: bool = True) -> HalfSpace:

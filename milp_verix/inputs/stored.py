@@ -134,8 +134,8 @@ def feature_data(feature: Feature) -> dict[str, Any]:
     if feature.kind in ("continuous", "integer"):
         ends = {"lower": feature.lower, "upper": feature.upper}
         data |= {name: end for name, end in ends.items() if np.isfinite(end)}
-    told = {name: getattr(feature, name) for name in ("unit", "deviation", "only")}
-    data |= {name: value for name, value in told.items() if value is not None}
+    fields = {name: getattr(feature, name) for name in ("unit", "deviation", "only")}
+    data |= {name: value for name, value in fields.items() if value is not None}
     words, codes = list(feature.values), list(feature.codes)
     if feature.missing:
         data["missing"] = True
@@ -188,8 +188,8 @@ def html_of(features: tuple[Feature, ...], remarks: Iterable[str]) -> str:
         for row in _cells(features)
     )
     heads = "".join(f"<th>{head}</th>" for head in ("feature", "kind", "values"))
-    told = "".join(f"<p>{escape(line)}</p>" for line in remarks)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{told}"
+    text = "".join(f"<p>{escape(line)}</p>" for line in remarks)
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{text}"
 
 
 def _cells(features: tuple[Feature, ...]) -> list[tuple[str, str, str]]:
@@ -211,12 +211,12 @@ def _values(feature: Feature) -> str:
     if low == high or feature.kind == "fixed":
         return f"stays as it is{unit and ','}{unit}"
     ends = [number for number in (low, high) if np.isfinite(number)]
-    told = [feature.text(np.array([number])).removesuffix(unit) for number in ends]
-    if len(told) == 2:
-        return f"{told[0]} to {told[1]}{unit}"
-    if not told:
+    parts = [feature.text(np.array([number])).removesuffix(unit) for number in ends]
+    if len(parts) == 2:
+        return f"{parts[0]} to {parts[1]}{unit}"
+    if not parts:
         return f"any{unit}"
-    return f"{told[0]} or {'more' if np.isfinite(low) else 'less'}{unit}"
+    return f"{parts[0]} or {'more' if np.isfinite(low) else 'less'}{unit}"
 
 
 def remarks_on(rules: tuple[Rule, ...], classes: tuple[str, ...]) -> Iterator[str]:

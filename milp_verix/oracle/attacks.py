@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from milp_verix.oracle.verdict import Stage, Verdict, replayed
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, unit_rows
 from verix_encodings.bounds.interval import Late, never
@@ -161,7 +161,7 @@ _ENOUGH = 1e-3
 
 
 def attacked(
-    problem: PosedProblem,
+    problem: ProblemData,
     margins: Network,
     starts: FloatArray,
     irrelevant: Sequence[int],
@@ -213,7 +213,7 @@ class _Batch:
     feature: those of the first rival first. Climbs end once ``late()``.
     """
 
-    problem: PosedProblem
+    problem: ProblemData
     margins: Network
     features: Sequence[int]
     weights: FloatArray
@@ -263,7 +263,7 @@ class _Batch:
         return np.asarray(self.problem.x.astype(np.float64)[:, None] + weight * points)
 
 
-def _around_zero(problem: PosedProblem) -> Interval | NormBall:
+def _around_zero(problem: ProblemData) -> Interval | NormBall:
     """Return the perturbations of the ball: the region, moved to zero."""
     region = problem.ball.region(np.arange(problem.x.size))
     centre = problem.x.astype(np.float64)

@@ -22,7 +22,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.bound_tightening import DEEPENED, bounds_within, resolve_bounds
 from milp_verix.oracle.engines.claim import Deeper
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search
 from verix_encodings import (
     BoundMethod,
@@ -61,7 +61,7 @@ class WholeBall:
 
 
 def whole_ball(
-    problem: PosedProblem, deadline: Deadline = NO_LIMIT, method: BoundMethod = crown_bounds
+    problem: ProblemData, deadline: Deadline = NO_LIMIT, method: BoundMethod = crown_bounds
 ) -> WholeBall:
     """Bound the margins of ``problem`` over its ball, as tightly as there is time for.
 
@@ -92,7 +92,7 @@ _MOST = 100.0  # by how much faster margins may be expected to grow; not measure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Room:
+class Headroom:
     """The bounds ``u``, shape (m,), and the growth ``g``, shape (m, features)."""
 
     upper: FloatArray
@@ -123,13 +123,15 @@ class Room:
         return float(np.clip(np.max(grown, initial=1.0), 1.0, _MOST))
 
 
-def room_of(problem: PosedProblem, margins: Network, bounds: Bounds, upper: FloatArray) -> Room:
+def headroom_of(
+    problem: ProblemData, margins: Network, bounds: Bounds, upper: FloatArray
+) -> Headroom:
     """Return the room of a set: ``bounds`` hold over its L∞ ball, ``upper`` bound its margins."""
     every = unit_rows(range(margins.output_size), margins.output_size)
     slopes = dense(upper_form(margins, bounds, len(margins.nodes), every).coefficients)
     centre, box = problem.x.astype(np.float64), problem.ball.outer
     ways = np.maximum(slopes * (box.upper - centre), slopes * (box.lower - centre))
-    return Room(upper, problem.features.totals(ways))
+    return Headroom(upper, problem.features.totals(ways))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +151,7 @@ class Preparation:
 
 
 def prepared(
-    problem: PosedProblem,
+    problem: ProblemData,
     tolerances: Tolerances,
     deadline: Deadline,
     method: BoundMethod = crown_bounds,
@@ -225,7 +227,7 @@ class SmallerBalls:
     _ceilings: list[_Ceiling] = field(default_factory=list)
 
     @classmethod
-    def of(cls, problem: PosedProblem, search: Search) -> "SmallerBalls":
+    def of(cls, problem: ProblemData, search: Search) -> "SmallerBalls":
         """Return the bounds of checks; ``InputError`` for a method that does not fit."""
         name, method = resolve_bounds(search.bounds)
         mixed = problem.ball.mixed

@@ -224,7 +224,7 @@ class _Programs:
         def least(row: int, cost: FloatArray, constant: float) -> tuple[float, FloatArray | None]:
             nonlocal failed
             try:
-                result = self.session.minimise(cost, Targets().by(self.deadline))
+                result = self.session.minimise(cost, Targets().until(self.deadline))
             except SolverError:
                 failed = True
                 return -np.inf, None

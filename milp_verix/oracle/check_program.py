@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Encoding, Program, encode
 
@@ -14,7 +14,7 @@ _DROPPED = 1e-13
 
 
 def encode_problem(
-    problem: PosedProblem,
+    problem: ProblemData,
     free: Sequence[int | str] | None = None,
     *,
     quadratic: bool = False,

@@ -17,13 +17,13 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import attacked
 from milp_verix.oracle.ball_bounds import (
+    Headroom,
     Preparation,
-    Room,
     SmallerBalls,
     WholeBall,
+    headroom_of,
     notes_on,
     prepared,
-    room_of,
 )
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.claim import Claim, Decision, unwatched
@@ -41,7 +41,7 @@ from milp_verix.oracle.verdict import (
     Verdict,
     replayed,
 )
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Bounds
 from verix_encodings.alpha import beyond_input
@@ -62,7 +62,7 @@ class Oracle:
     """
 
     def __init__(
-        self, problem: PosedProblem, search: Search = USUAL, balls: SmallerBalls | None = None
+        self, problem: ProblemData, search: Search = USUAL, balls: SmallerBalls | None = None
     ) -> None:
         self.problem = problem
         self.tolerances, self.exactness = search.tolerances, search.exactness
@@ -198,8 +198,8 @@ class Oracle:
                     if not deadline.passed():
                         # solvers compute in float64, too: below this their bounds are noise
                         noise = evaluation_error(claim.margins, claim.bounds)
-                        asked = replace(claim, needed=np.maximum(claim.needed, noise))
-                        decision = self._portfolio.decide(asked)
+                        wider = replace(claim, needed=np.maximum(claim.needed, noise))
+                        decision = self._portfolio.decide(wider)
                 verdict = self._concluded(claim, stage, decision, points, alone=alone)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
@@ -250,7 +250,7 @@ class Oracle:
         self.effort += watch.read() + Effort(flips=len(found))
         return found
 
-    def room(self, irrelevant: Sequence[int]) -> Room | None:
+    def headroom(self, irrelevant: Sequence[int]) -> Headroom | None:
         """Return what the set proven last leaves; None for another set, for L1 and L2."""
         free = self.problem.features.coordinates(irrelevant)
         memory, bounds = self.memory, self._bounds
@@ -258,7 +258,7 @@ class Oracle:
             return None
         if not np.array_equal(memory.free, free):
             return None
-        return room_of(self.problem, self._known.margins, bounds, memory.upper)
+        return headroom_of(self.problem, self._known.margins, bounds, memory.upper)
 
     @property
     def upper_over_whole(self) -> FloatArray | None:

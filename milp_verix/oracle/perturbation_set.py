@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from milp_verix.oracle.attacks import frank_wolfe, margins_along
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
@@ -119,7 +119,7 @@ class PerturbationSet:
         return moves.farthest(slope) * INSIDE
 
 
-def perturbation_set(problem: PosedProblem) -> PerturbationSet:
+def perturbation_set(problem: ProblemData) -> PerturbationSet:
     """Return the perturbations in the ball of ``problem``."""
     everything = np.arange(problem.x.size)
     return PerturbationSet(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from milp_verix.oracle.attacks import climb, climbs, gradient, only
 from milp_verix.oracle.verdict import Stage, Verdict, replayed
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
@@ -179,7 +179,7 @@ def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Me
 
 
 def flipped(
-    problem: PosedProblem,
+    problem: ProblemData,
     memory: Memory,
     irrelevant: Sequence[int],
     features: Sequence[int],
@@ -209,14 +209,14 @@ def flipped(
                 break
 
 
-def _rises(problem: PosedProblem, memory: Memory) -> FloatArray:
+def _rises(problem: ProblemData, memory: Memory) -> FloatArray:
     """Return the first-order gain of each margin with each feature freed; shape (m, features)."""
     rises = memory.rises(problem.ball.outer, problem.ball.region(memory.free))
     return problem.features.totals(rises)
 
 
 def forecast(
-    problem: PosedProblem, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
+    problem: ProblemData, memory: Memory, irrelevant: Sequence[int], features: Sequence[int]
 ) -> int:
     """Guess how many of ``features``, from the first on, can be freed together; at least one."""
     if problem.ball.norm == "linf":
@@ -234,7 +234,7 @@ def forecast(
 
 
 def shortest_violated(
-    problem: PosedProblem,
+    problem: ProblemData,
     margins: Network,
     irrelevant: Sequence[int],
     block: Sequence[int],
@@ -262,7 +262,7 @@ def shortest_violated(
     return lengths[1], verdict
 
 
-def _greatest(problem: PosedProblem, memory: Memory, features: Sequence[int]) -> FloatArray:
+def _greatest(problem: ProblemData, memory: Memory, features: Sequence[int]) -> FloatArray:
     """Return the largest value of each margin's gradient over the ball with ``features`` free."""
     region = problem.ball.region(problem.features.coordinates(features))
     assert isinstance(region, NormBall)
@@ -272,7 +272,7 @@ def _greatest(problem: PosedProblem, memory: Memory, features: Sequence[int]) ->
 _DISJOINT = 8  # contrasts that are compared; not measured
 
 
-def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
+def disjoint_contrasts(problem: ProblemData, known: Iterable[Verdict]) -> int:
     """Return how many disjoint contrasts some violated claims have, as a lower bound.
 
     Each explanation has a feature of every contrast. Only a few small ones are looked at. A
@@ -289,7 +289,7 @@ def disjoint_contrasts(problem: PosedProblem, known: Iterable[Verdict]) -> int:
     return found
 
 
-def _clear(problem: PosedProblem, point: FloatArray) -> bool:
+def _clear(problem: ProblemData, point: FloatArray) -> bool:
     """Return whether a margin is above zero at ``point``, shape (d,), in real arithmetic."""
     there = point.astype(np.float64)
     try:

@@ -66,20 +66,20 @@ class SubsetOracle:
 
     def check(self, free: frozenset[int]) -> Verdict:
         """Decide the claim for the features ``free``; UNKNOWN once the deadline has passed."""
-        asked = self._mask(free)
+        mask = self._mask(free)
         for robust, verdict in self.robust.items():
-            if _within(asked, robust):
+            if _within(mask, robust):
                 return verdict
         for contrast, verdict in self.contrasts.items():
-            if _within(contrast, asked):
+            if _within(contrast, mask):
                 return verdict
         if self._stopped():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         coordinates = self.problem.features.coordinates(sorted(free))
         verdict = self.oracle.check(coordinates, self.deadline_of_a_check)
         if verdict.holds:
-            self.robust = {k: v for k, v in self.robust.items() if not _within(k, asked)}
-            self.robust[asked] = verdict
+            self.robust = {k: v for k, v in self.robust.items() if not _within(k, mask)}
+            self.robust[mask] = verdict
         elif verdict.violated:
             verdict = self.learn(verdict)
         return verdict

@@ -17,7 +17,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend_calls
 
 if TYPE_CHECKING:
-    from milp_verix.problem.problem import PosedProblem
+    from milp_verix.problem.problem import ProblemData
     from milp_verix.problem.question import Question
 
 
@@ -111,7 +111,7 @@ class Verdict:
         raise TypeError("a verdict has three values: ask for .holds or .violated")
 
 
-def replayed(problem: "PosedProblem", point: FloatArray, free: IntArray) -> Verdict | None:
+def replayed(problem: "ProblemData", point: FloatArray, free: IntArray) -> Verdict | None:
     """Run onnxruntime next to ``point``; return VIOLATED if the prediction changes, else None.
 
     ``point`` is any vector of shape (d,). onnxruntime runs on the nearest input of the network's

@@ -177,14 +177,14 @@ def _disagreement(
     """Return the error that names the first node that differs; earlier ones have ``values``."""
     where, first = _first_node(network, point, values) or ("the output", found)
     if first.entry < 0:
-        told = f"{first.ours:g} values, in onnxruntime {first.theirs:g}"
+        text = f"{first.ours:g} values, in onnxruntime {first.theirs:g}"
     else:
-        told = (
+        text = (
             f"{first.ours:.9g} in entry {first.entry}, in onnxruntime {first.theirs:.9g}; "
             f"rounding explains a difference of {first.allowed:.2g}"
         )
     return ModelError(
-        f"{network.path or network.name} is not read as onnxruntime runs it: {where} has {told}. "
+        f"{network.path or network.name} is not read as onnxruntime runs it: {where} has {text}. "
         "Nothing can be proven about it; please report this network as an error of milp-verix"
     )
 
@@ -242,8 +242,8 @@ def _shows_classifier(network: LoadedModel, outputs: FloatArray) -> bool:
     if network.scores_name != network.output_name:
         return True
     model = network.model
-    told = [model.graph.name, *(value.name for value in model.graph.output)]
-    words = " ".join([*told, *(f"{one.key}: {one.value}" for one in model.metadata_props)])
+    parts = [model.graph.name, *(value.name for value in model.graph.output)]
+    words = " ".join([*parts, *(f"{one.key}: {one.value}" for one in model.metadata_props)])
     if _VALUES.search(words):
         return False
     return (

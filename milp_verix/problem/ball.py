@@ -265,8 +265,8 @@ def make_ball(
     flat = np.array(x).reshape(-1)
     if not np.isfinite(flat).all():
         where = int(np.flatnonzero(~np.isfinite(flat))[0])
-        told = _coordinate(where, names)
-        raise InputError(f"the input is {flat[where]} at {told}; it must be finite")
+        text = _coordinate(where, names)
+        raise InputError(f"the input is {flat[where]} at {text}; it must be finite")
     lower, upper = domain_ends(domain, x.shape)
     outside = np.flatnonzero((flat < lower) | (flat > upper))
     if outside.size:

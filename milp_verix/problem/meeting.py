@@ -196,8 +196,10 @@ def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
     """Raise ``InputError`` for a word with another code than the network's."""
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         known = network.words.get(int(group[0]), ())
-        told = len(feature.values) - feature.missing
-        for word, code in zip(feature.values[:told], feature.codes, strict=False) if known else ():
+        in_model = len(feature.values) - feature.missing
+        for word, code in (
+            zip(feature.values[:in_model], feature.codes, strict=False) if known else ()
+        ):
             if not (0 <= code < len(known) and known[code] == word):
                 raise InputError(
                     f"{feature.name}: the word {word!r} has the code {code} in the inputs "

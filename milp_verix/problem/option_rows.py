@@ -511,8 +511,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
 )
 
 
-def _progress(told: str, call: str, text: str) -> Option:
-    return Option("progress", f"Callable[[{told}], None] | None", "None", ANYTHING, (call,), text)
+def _progress(words: str, call: str, text: str) -> Option:
+    return Option("progress", f"Callable[[{words}], None] | None", "None", ANYTHING, (call,), text)
 
 
 def _snapshots(result: str, call: str, text: str) -> Option:

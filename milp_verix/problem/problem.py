@@ -44,7 +44,7 @@ ROUNDED = (
 
 # no slots: what is derived from the problem is computed once
 @dataclass(frozen=True, eq=False, repr=False)
-class PosedProblem:
+class ProblemData:
     """A question about one prediction: network, input, ball and features; checked once."""
 
     network: LoadedModel
@@ -93,7 +93,7 @@ class PosedProblem:
         return features.labels
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PosedProblem):
+        if not isinstance(other, ProblemData):
             return NotImplemented
         return self._identity == other._identity
 
@@ -103,12 +103,12 @@ class PosedProblem:
     def __repr__(self) -> str:
         ball, question = self.ball, self.question
         radius = self.radii or ball.epsilon
-        told = [repr(self.network.name), f"x of shape {self.network.input_shape}"]
-        told += [f"epsilon={radius}", f"norm={ball.norm!r}", f"prediction={question.prediction}"]
+        parts = [repr(self.network.name), f"x of shape {self.network.input_shape}"]
+        parts += [f"epsilon={radius}", f"norm={ball.norm!r}", f"prediction={question.prediction}"]
         for name in ("delta", "against"):
             value = getattr(question, name, None)
-            told += [] if value is None else [f"{name}={value}"]
-        return f"Problem({', '.join(told)}, {counted(self.features.count, 'feature')})"
+            parts += [] if value is None else [f"{name}={value}"]
+        return f"Problem({', '.join(parts)}, {counted(self.features.count, 'feature')})"
 
     @cached_property
     def _identity(self) -> tuple[object, ...]:
@@ -161,7 +161,7 @@ class PosedProblem:
         return self.within(replace(ball, radii=radii))
 
 
-def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
+def problem_of(network: NetworkLike, x: InputLike, given: Given) -> ProblemData:
     """Return the problem that the arguments of :class:`milp_verix.Problem` pose."""
     described, row = inputs_of(given.inputs), row_of(x)
     domain, features, feature_names = given.domain, given.features, given.feature_names
@@ -217,9 +217,7 @@ def pose(network: NetworkLike, x: InputLike, given: Given) -> PosedProblem:
     notes += (ROUNDED,) * network.rounds_scores
     if given.delta is None and given.label is None and not class_names:
         notes += reading_notes(network, network.outputs_at(ball.centre))
-    return PosedProblem(
-        network, question, ball, groups, given.output, seen, notes, described, radii
-    )
+    return ProblemData(network, question, ball, groups, given.output, seen, notes, described, radii)
 
 
 def _example(network: Any, x: Any, row: Mapping[str, Any] | None, described: Inputs | None) -> Any:
@@ -248,9 +246,9 @@ def _array(x: ArrayLike) -> NDArray[Any]:
     if given.dtype.kind not in "iuf":
         texts = [str(one) for one in given.flat if isinstance(one, str)]
         words = [one for one in texts if not one.replace(".", "").isdigit()]
-        told = f" with words such as {shown(words[0])}" if words else ""
+        text = f" with words such as {shown(words[0])}" if words else ""
         raise InputError(
-            f"the input must hold numbers, got dtype {given.dtype}{told}: give values by name, "
+            f"the input must hold numbers, got dtype {given.dtype}{text}: give values by name, "
             "such as df.iloc[i] or a dict, with inputs="
         )
     return given

@@ -292,10 +292,10 @@ def _classification(
     else:
         question = Classification(int(np.argmax(scores)), classes, ties=network.tie_rule)
     label, against = given.label, given.against
-    told = question.label if label is None else _class(label, classes, "label", names)
-    if told != question.label:
+    kept = question.label if label is None else _class(label, classes, "label", names)
+    if kept != question.label:
         raise InputError(
-            f"the network predicts {_called(question.label, names)}, not {_called(told, names)}; "
+            f"the network predicts {_called(question.label, names)}, not {_called(kept, names)}; "
             "an explanation is of what the network predicts"
         )
     rivals = None if against is None else _rivals_in(against, question.label, classes, names)

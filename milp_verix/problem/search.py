@@ -36,7 +36,7 @@ from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_
 from verix_encodings.encoding import DEFAULT_SEGMENTS
 
 if TYPE_CHECKING:
-    from milp_verix.problem.problem import PosedProblem
+    from milp_verix.problem.problem import ProblemData
 
 InputLike: TypeAlias = ArrayLike | Mapping[str, Any]
 """An input: an array, or a row of a table with values by name."""
@@ -181,8 +181,8 @@ class Search:
         object.__setattr__(self, "tolerances", tolerances_of(self.tolerances))
 
     def __repr__(self) -> str:
-        told = [f"{name}={value!r}" for name, value in self.given().items()]
-        return f"Search({', '.join(told)})"
+        parts = [f"{name}={value!r}" for name, value in self.given().items()]
+        return f"Search({', '.join(parts)})"
 
     def given(self) -> dict[str, Any]:
         """Return the options that are not the usual ones, by name."""
@@ -213,14 +213,14 @@ class Request:
     search must end; ``check_limit`` is the limit of one check.
     """
 
-    problem: "PosedProblem"
+    problem: "ProblemData"
     search: Search
     started: float
     deadline: Deadline
     check_limit: Limit
 
     @classmethod
-    def now(cls, problem: "PosedProblem", search: Search) -> Self:
+    def now(cls, problem: "ProblemData", search: Search) -> Self:
         """Return the request; its time starts to run.
 
         A search inside of another one has that one's deadline for its ``time_limit``. Raises

@@ -43,8 +43,8 @@ class Check(Verdict):
 
     def summary(self) -> "Table":
         """Return the facts as a rich table."""
-        told = shown.audit_words.check_facts(self.about, self, self.free)
-        return shown.text_tables.table_of(told)
+        parts = shown.audit_words.check_facts(self.about, self, self.free)
+        return shown.text_tables.table_of(parts)
 
     def __repr__(self) -> str:
         why = "" if self.reason is None else f" ({self.reason})"
@@ -77,8 +77,8 @@ class Rules:
 
     def summary(self) -> "Table":
         """Return a rich table: a row for each rule, with the share of rows that it adds."""
-        told = shown.ranges_words.rules_facts(self.rules, self.covered, self.rows)
-        return shown.text_tables.table_of(told)
+        parts = shown.ranges_words.rules_facts(self.rules, self.covered, self.rows)
+        return shown.text_tables.table_of(parts)
 
     def write(
         self,

@@ -72,7 +72,7 @@ class Audit(Certified, Drawn, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "audit"
-    told: ClassVar[str] = "an audit"
+    noun: ClassVar[str] = "an audit"
     derived = (*Result.derived, "sound", "minimal", "removable", "added")
 
     explanation: FeatureSet
@@ -174,5 +174,5 @@ class Audit(Certified, Drawn, Result):
 
     def __repr__(self) -> str:
         words = shown.audit_words
-        told = f"{words.audit_headline(self)}, {words.audit_outcome(self)}"
-        return printable(f"Audit({self.model.file}: {told})")
+        text = f"{words.audit_headline(self)}, {words.audit_outcome(self)}"
+        return printable(f"Audit({self.model.file}: {text})")

@@ -117,7 +117,7 @@ class Result(Remembering):
     kind: ClassVar[str]
     """Kind of the result in JSON."""
 
-    told: ClassVar[str]
+    noun: ClassVar[str]
     """The noun for such a result in messages."""
 
     derived: ClassVar[tuple[str, ...]] = ("input_sha256", "words", "still")
@@ -152,14 +152,14 @@ class Result(Remembering):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # read-only mappings cannot be pickled or copied
-        told = {one.name: getattr(self, one.name) for one in fields(self)}
-        return partial(type(self), **told | {"versions": dict(self.versions)}), ()
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return partial(type(self), **values | {"versions": dict(self.versions)}), ()
 
     def _refuse_contradictions(self) -> None:
         """Raise ``ValueError`` where fields that all results have contradict each other."""
         x, count, size = self.input, len(self.groups), self.input.size
         inputs, coordinates = self.inputs, [[*group] for group in self.groups]
-        for fits, told in (
+        for fits, text in (
             (size > 0, "the input has no numbers"),
             (x.shape == self.model.input_shape, "the input's shape is not model.input_shape"),
             (str(x.dtype) == self.model.dtype, "the input's type is not model.dtype"),
@@ -177,7 +177,7 @@ class Result(Remembering):
             (inputs is None or inputs.listed == coordinates, "inputs describes other features"),
         ):  # fmt: skip
             if not fits:
-                raise ValueError(told)
+                raise ValueError(text)
 
     def _refuse_no_features(self, **sets: Iterable[int]) -> None:
         """Raise ``ValueError`` unless each of ``sets``, by name, lists features, ascending."""
@@ -214,9 +214,9 @@ class Result(Remembering):
         self, points: Iterable[tuple[Name, Iterable[int], Counterfactual]], network: LoadedModel
     ) -> tuple[Name, ...]:
         """Return the names of ``points``, with the features that each may change, that fail."""
-        from milp_verix.results.build import posed_again, stands
+        from milp_verix.results.build import problem_behind, stands
 
-        problem = posed_again(self, network)
+        problem = problem_behind(self, network)
         return tuple(name for name, free, found in points if not stands(problem, free, found))
 
     def refuse_other(self, network: LoadedModel) -> None:
@@ -286,12 +286,12 @@ def _one_each(values: Any, count: int) -> bool:
     return not isinstance(values, tuple) or len(values) == count
 
 
-def question_of(asked: Any) -> dict[str, object]:
+def question_of(given: Any) -> dict[str, object]:
     """Return the parts of a question by their names in messages, as values that can be compared.
 
     ``asked`` is a result, or an object with such fields. Names of files are no part of it.
     """
-    model, x, inputs = asked.model, asked.input, asked.inputs
+    model, x, inputs = given.model, given.input, given.inputs
     found: dict[str, object] = {
         "network's SHA-256": model.content_sha256,
         "network's input shape": model.input_shape,
@@ -307,10 +307,10 @@ def question_of(asked: Any) -> dict[str, object]:
             "directions": tuple(feature.only for feature in inputs.features),
         }
     names = ("prediction", "epsilon", "norm", "delta", "output", "against", "radii")
-    found |= {name: getattr(asked, name) for name in names}
+    found |= {name: getattr(given, name) for name in names}
     if inputs is None:  # else the domain is that of the description, and of directions
-        found["domain"] = asked.domain
-    return {**found, "division into features": asked.groups}
+        found["domain"] = given.domain
+    return {**found, "division into features": given.groups}
 
 
 def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str = "now") -> str:

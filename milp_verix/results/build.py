@@ -18,7 +18,7 @@ from milp_verix.base.stored_kinds import DomainEnd
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import loaded
 from milp_verix.oracle.verdict import Effort, SolverStatistics, Statistics, Verdict
-from milp_verix.problem.problem import PosedProblem, pose
+from milp_verix.problem.problem import ProblemData, problem_of
 from milp_verix.problem.search import Given
 from milp_verix.results.base import Counterfactual, ModelInfo, Result
 from verix_encodings.arrays import FloatArray
@@ -27,7 +27,7 @@ _NOT_INSTALLED = "not installed as a package"
 
 
 def shared_fields(
-    problem: PosedProblem, solver: str, versions: dict[str, str], notes: tuple[str, ...]
+    problem: ProblemData, solver: str, versions: dict[str, str], notes: tuple[str, ...]
 ) -> dict[str, Any]:
     """Return the fields of a :class:`~milp_verix.results.base.Result` but its statistics.
 
@@ -113,7 +113,7 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
-def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
+def problem_behind(result: Result, network: LoadedModel) -> ProblemData:
     """Return the problem that ``result`` is about.
 
     Raises ``InputError`` where ``network`` is another file than the one explained, or predicts
@@ -121,7 +121,7 @@ def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     """
     network = loaded(network, result.inputs)
     result.refuse_other(network)
-    problem = pose(network, result.input, Given(**asked_in(result)))
+    problem = problem_of(network, result.input, Given(**question_in(result)))
     if problem.question.prediction != result.prediction:
         raise InputError(
             f"the network predicts {problem.question.prediction} for the input, the explanation "
@@ -130,9 +130,9 @@ def posed_again(result: Result, network: LoadedModel) -> PosedProblem:
     return problem
 
 
-def asked_in(result: Result) -> dict[str, Any]:
+def question_in(result: Result) -> dict[str, Any]:
     """Return the options of the question that ``result`` answers."""
-    asked: dict[str, Any] = {
+    question: dict[str, Any] = {
         "epsilon": result.epsilon if result.radii is None else result.radii,
         "norm": result.norm,
         "delta": result.delta,
@@ -140,11 +140,11 @@ def asked_in(result: Result) -> dict[str, Any]:
         "against": result.against,
     }
     if result.inputs is not None:
-        return asked | {"inputs": result.inputs}
-    return asked | {"domain": result.domain, "features": result.groups}
+        return question | {"inputs": result.inputs}
+    return question | {"domain": result.domain, "features": result.groups}
 
 
-def stands(problem: PosedProblem, free: Iterable[int], counterfactual: Counterfactual) -> bool:
+def stands(problem: ProblemData, free: Iterable[int], counterfactual: Counterfactual) -> bool:
     """Return whether the counterfactual changes the prediction and moves ``free`` features only.
 
     It lies in the ball by definition, and its prediction is the one recorded.

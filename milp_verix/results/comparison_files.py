@@ -269,7 +269,7 @@ def harmless(value: Any) -> Any:
     return value
 
 
-def told(cell: str) -> str:
+def unescaped(cell: str) -> str:
     """Return the text that :func:`harmless` made ``cell`` of."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 

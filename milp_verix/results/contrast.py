@@ -10,7 +10,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.base import Counterfactual, Result
-from milp_verix.results.shown import Drawn, Told
+from milp_verix.results.shown import Drawn, Stated
 
 NEAREST_GAP = 1e-3
 """A distance counts as proven if no counterfactual is nearer by more than this share of it."""
@@ -62,7 +62,7 @@ class ContrastiveExplanation(Drawn, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "contrastive"
-    told: ClassVar[str] = "a contrastive explanation"
+    noun: ClassVar[str] = "a contrastive explanation"
     derived: ClassVar[tuple[str, ...]] = (*Result.derived, "cost", "gap", "proven")
 
     contrast: FeatureSet | None
@@ -190,7 +190,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Enumeration(Told, Result):
+class Enumeration(Stated, Result):
     """Minimal abductive and contrastive explanations of one prediction.
 
     ``complete`` says that no set is missing.
@@ -209,7 +209,7 @@ class Enumeration(Told, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "enumeration"
-    told: ClassVar[str] = "an enumeration"
+    noun: ClassVar[str] = "an enumeration"
 
     abductive: tuple[FeatureSet, ...]
     contrasts: tuple[Contrast, ...]

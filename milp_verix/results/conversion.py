@@ -21,7 +21,7 @@ _WORDS = {
     "array": "a list",
     "object": "an object",
 }
-_FAULT = re.compile(r"(?P<told>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>.*)`)?", re.DOTALL)
+_FAULT = re.compile(r"(?P<text>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>.*)`)?", re.DOTALL)
 READ = "\0read"
 """It stands for an array: :func:`difference` does not compare it with the one stored."""
 
@@ -51,10 +51,10 @@ def difference(stored: Any, made: Any, path: str = "") -> str | None:
             return f"{path or 'it'} lacks {lacking[0]!r}"
         start = f"{path}." if path else ""
         each = ((stored[name], value, start + name) for name, value in made.items())
-        return next((told for one in each if (told := difference(*one))), None)
+        return next((text for one in each if (text := difference(*one))), None)
     if isinstance(made, list | tuple) and isinstance(stored, list) and len(made) == len(stored):
         each = ((a, b, f"{path}[{i}]") for i, (a, b) in enumerate(zip(stored, made, strict=True)))
-        return next((told for one in each if (told := difference(*one))), None)
+        return next((text for one in each if (text := difference(*one))), None)
     if made == READ or (stored == made and isinstance(stored, bool) == isinstance(made, bool)):
         return None
     return f"{path} is {shown(stored)}, which is not what follows from the other fields"
@@ -73,23 +73,23 @@ def _in_words(message: str, data: Any, kind: Any, hook: Hook | None) -> str:
     found = _FAULT.fullmatch(message)
     assert found is not None
     path = _with_keys(found["path"] or "", message, data, kind, hook)
-    told, seen = found["told"], _at(data, path)
-    if lacking := re.fullmatch(r"Object missing required field `(.*)`", told):
+    text, seen = found["text"], _at(data, path)
+    if lacking := re.fullmatch(r"Object missing required field `(.*)`", text):
         return f"{path or 'it'} lacks {lacking[1]!r}"
     if found["key"]:
-        return f"a name in {path} is not {_expected(told, path, kind)}"
-    if not told.startswith(("Expected", "Invalid enum", "Number out")):
-        return f"{path}: {told}" if path else told
-    return f"{path or 'it'} is {shown(seen)}, expected {_expected(told, path, kind)}"
+        return f"a name in {path} is not {_expected(text, path, kind)}"
+    if not text.startswith(("Expected", "Invalid enum", "Number out")):
+        return f"{path}: {text}" if path else text
+    return f"{path or 'it'} is {shown(seen)}, expected {_expected(text, path, kind)}"
 
 
-def _expected(told: str, path: str, kind: Any) -> str:
-    if told.startswith("Number out"):
+def _expected(noun: str, path: str, kind: Any) -> str:
+    if noun.startswith("Number out"):
         return "a finite number"
-    if told.startswith("Invalid enum"):
+    if noun.startswith("Invalid enum"):
         values = _choices(get_type_hints(kind).get(path.rpartition(".")[2]))
         return " or ".join(map(shown, values)) or "another text"
-    wanted = re.sub(r"^Expected |, got .*$", "", told)
+    wanted = re.sub(r"^Expected |, got .*$", "", noun)
     wanted = re.sub(r"`str` matching regex '(.*)'", r"a text like \1", wanted)
     return re.sub(
         r"`([^`]*)`", lambda m: " or ".join(_WORDS.get(k, k) for k in m[1].split(" | ")), wanted

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down
 from milp_verix.oracle.verdict import Verdict, violated_by
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.base import Counterfactual, Result, difference_of
 from milp_verix.results.build import shared_fields, stands
 from milp_verix.results.contrast import ContrastiveExplanation
@@ -100,12 +100,12 @@ class EarlierContrastSearch(_EarlierAnswer[ContrastiveExplanation]):
         return float(result.lower_bound or 0.0) if same else 0.0
 
 
-def earlier_contrast(given: EarlierContrast, problem: PosedProblem) -> EarlierContrastSearch:
+def earlier_contrast(given: EarlierContrast, problem: ProblemData) -> EarlierContrastSearch:
     """Return what stands of the earlier contrastive result ``given`` for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, ContrastiveExplanation, problem)
+    result = earlier_result(given, ContrastiveExplanation, problem)
     found, verdict = result.counterfactual, None
     if found is not None and result.contrast and stands(problem, result.contrast, found):
         verdict = _violated(problem, found)
@@ -123,12 +123,12 @@ class EarlierGame(_EarlierAnswer[Importance]):
     changing: tuple[Verdict, ...]
 
 
-def earlier_importance(given: EarlierImportance, problem: PosedProblem) -> EarlierGame:
+def earlier_importance(given: EarlierImportance, problem: ProblemData) -> EarlierGame:
     """Return what stands of the earlier result ``given`` on importance for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, Importance, problem)
+    result = earlier_result(given, Importance, problem)
     changing = tuple(
         _violated(problem, one.counterfactual)
         for one in result.contrasts
@@ -137,24 +137,26 @@ def earlier_importance(given: EarlierImportance, problem: PosedProblem) -> Earli
     return EarlierGame(result, changing)
 
 
-def note_on_bound(told: float, proven: float | None, cost: float | None, author: str) -> str | None:
+def note_on_bound(
+    stored: float, proven: float | None, cost: float | None, author: str
+) -> str | None:
     """Return the note on a lower bound that an earlier run ``told``; None if none is needed.
 
     ``proven`` is the lower bound that this run has proven, ``cost`` the best that it found.
     """
-    if cost is not None and told > cost * _ROUNDED:
-        return f"this result refutes the lower bound {down(told)} of an earlier run of {author}"
-    if proven is not None and told > proven * _ROUNDED:
-        return f"the lower bound by an earlier run of {author} is {down(told)}: not proven here"
+    if cost is not None and stored > cost * _ROUNDED:
+        return f"this result refutes the lower bound {down(stored)} of an earlier run of {author}"
+    if proven is not None and stored > proven * _ROUNDED:
+        return f"the lower bound by an earlier run of {author} is {down(stored)}: not proven here"
     return None
 
 
-def earlier_explanation(given: EarlierResult, problem: PosedProblem) -> Earlier:
+def earlier_explanation(given: EarlierResult, problem: ProblemData) -> Earlier:
     """Return what stands of the earlier result ``given`` for ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
     """
-    result = asked_before(given, Explanation, problem)
+    result = earlier_result(given, Explanation, problem)
     counterfactuals = {
         feature: _violated(problem, found)
         for feature, found in result.counterfactuals.items()
@@ -167,7 +169,7 @@ def earlier_explanation(given: EarlierResult, problem: PosedProblem) -> Earlier:
     return Earlier(result, counterfactuals, scenarios)
 
 
-def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> AnyResult:
+def earlier_result(given: Any, kind: type[AnyResult], problem: ProblemData) -> AnyResult:
     """Return the earlier result ``given``, of the class ``kind``, of the question of ``problem``.
 
     Raises ``EarlierResultError`` where it cannot be read, or is about another question.
@@ -178,19 +180,19 @@ def asked_before(given: Any, kind: type[AnyResult], problem: PosedProblem) -> An
         raise EarlierResultError(f"resume: {error}") from error
     if not isinstance(result, kind):
         raise EarlierResultError(
-            f"resume takes {kind.told} found earlier, or the path of its JSON; got "
+            f"resume takes {kind.noun} found earlier, or the path of its JSON; got "
             f"{type(given).__name__}"
         )
-    asked = SimpleNamespace(**shared_fields(problem, "", {}, ()))
-    if told := difference_of(result, asked):
+    question = SimpleNamespace(**shared_fields(problem, "", {}, ()))
+    if text := difference_of(result, question):
         raise EarlierResultError(
-            f"resume: the earlier result is about another question: its {told}; ask the same "
+            f"resume: the earlier result is about another question: its {text}; ask the same "
             "question, or leave resume out"
         )
     return result
 
 
-def _violated(problem: PosedProblem, found: Counterfactual) -> Verdict:
+def _violated(problem: ProblemData, found: Counterfactual) -> Verdict:
     outputs = problem.network.outputs_at(found.input)
     return violated_by(problem.question, found.input, outputs)
 

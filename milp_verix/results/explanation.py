@@ -12,10 +12,10 @@ from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet, Index,
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result, difference_of
-from milp_verix.results.shown import Certified, Drawn, Told
+from milp_verix.results.shown import Certified, Drawn, Stated
 
 if TYPE_CHECKING:
-    from milp_verix.problem.problem import PosedProblem
+    from milp_verix.problem.problem import ProblemData
     from milp_verix.results.ranges import Ranges
 
 
@@ -56,7 +56,7 @@ class Explanation(Certified, Drawn, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "explanation"
-    told: ClassVar[str] = "an explanation"
+    noun: ClassVar[str] = "an explanation"
     derived = (*Result.derived, "unknown", "minimal", "cost", "gap", "proven")
 
     order: str
@@ -150,7 +150,7 @@ class Explanation(Certified, Drawn, Result):
         ``feature`` is an index or a name. Raises ``InputError`` for one without a counterfactual.
         """
         if feature is None:
-            return Told.sentence(self)  # a class with slots is made twice
+            return Stated.sentence(self)  # a class with slots is made twice
         names = list(self.feature_names or ())
         index = names.index(feature) if feature in names else feature
         if index not in self.counterfactuals:
@@ -160,7 +160,7 @@ class Explanation(Certified, Drawn, Result):
         found = self.counterfactuals[int(index)]
         return printable(shown.sentences.counterfactual_sentence(self, found))
 
-    def of(self, problem: "PosedProblem") -> Self:
+    def of(self, problem: "ProblemData") -> Self:
         """Return the explanation, which remembers its ``problem`` until it is stored."""
         object.__setattr__(self, "_problem", problem)
         return self
@@ -174,7 +174,7 @@ class Explanation(Certified, Drawn, Result):
         """
         import milp_verix
         from milp_verix.models.onnx.onnx_network import loaded
-        from milp_verix.results.build import asked_in
+        from milp_verix.results.build import question_in
 
         if network is None:
             problem = getattr(self, "_problem", None)
@@ -185,16 +185,16 @@ class Explanation(Certified, Drawn, Result):
             network = problem.network
         network = loaded(network, self.inputs)
         self.refuse_other(network)
-        asked = {**asked_in(self)}
+        question = {**question_in(self)}
         if self.inputs is None:
-            asked |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
-        return milp_verix.inflate(network, self.input, self, **{**asked, **options})
+            question |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
+        return milp_verix.inflate(network, self.input, self, **{**question, **options})
 
     def __repr__(self) -> str:
-        told = f"{shown.explanation_words.outcome_text(self)}, {shown.facts.ball_text(self)}"
+        text = f"{shown.explanation_words.outcome_text(self)}, {shown.facts.ball_text(self)}"
         return printable(
             f"Explanation({self.model.file}: prediction {self.prediction}, {self.size} of "
-            f"{counted(len(self.groups), 'feature')}, {told}, "
+            f"{counted(len(self.groups), 'feature')}, {text}, "
             f"{self.statistics.seconds:.2f} s by {self.solver})"
         )
 
@@ -215,7 +215,7 @@ class EpsilonSweep(Drawn):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "sweep"
-    told: ClassVar[str] = "a sweep"
+    noun: ClassVar[str] = "a sweep"
     derived: ClassVar[tuple[str, ...]] = ()
 
     levels: tuple[Explanation, ...]

@@ -41,7 +41,7 @@ class Importance(Certified, Drawn, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "importance"
-    told: ClassVar[str] = "an importance"
+    noun: ClassVar[str] = "an importance"
     derived = (*Result.derived, "values", "lower", "upper", "exact", "misordered")
 
     index: IndexName
@@ -167,7 +167,7 @@ class Relevance(Certified, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "relevance"
-    told: ClassVar[str] = "a result on relevance"
+    noun: ClassVar[str] = "a result on relevance"
     derived: ClassVar[tuple[str, ...]] = (*Result.derived, "role")
 
     features: FeatureSet
@@ -237,11 +237,11 @@ class Relevance(Certified, Result):
         one, is in the ball and keeps it. ``InputError`` where there is no evidence, or where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.build import posed_again, stands
+        from milp_verix.results.build import problem_behind, stands
 
         if self.counterfactual is None or self.free is None:
             raise InputError("there is no counterfactual to replay: no relevance was shown")
-        problem = posed_again(self, network)
+        problem = problem_behind(self, network)
         if not stands(problem, [*self.features, *self.free], self.counterfactual):
             return False
         if self.unchanged is None:

@@ -100,7 +100,7 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
     Raises ``InputError`` as :func:`load` does.
     """
     with refusing(
-        f"{where} is not {kind.told}", TypeError, ValueError, ArithmeticError, RecursionError
+        f"{where} is not {kind.noun}", TypeError, ValueError, ArithmeticError, RecursionError
     ):
         if data.get("kind") != kind.kind:
             raise ValueError(f"it holds {data.get('kind')!r}, not {kind.kind!r}")
@@ -113,8 +113,8 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
         _accept_six_digits(data, made)
         if isinstance(result, Importance) and result.still:
             del made["misordered"]  # earlier versions listed features that were held
-        if told := difference(data, made):
-            raise ValueError(told)
+        if text := difference(data, made):
+            raise ValueError(text)
     return result
 
 
@@ -124,9 +124,9 @@ def _accept_six_digits(data: Data, made: Data) -> None:
         _accept_six_digits(*level)
     for name, word in (made.get("words") or {}).items():
         stored = (data.get("words") or {}).get(name)
-        (told, *unit), (number, *same) = (str(one).split(" ", 1) for one in (stored, word))
+        (number_stored, *unit), (number, *same) = (str(one).split(" ", 1) for one in (stored, word))
         try:
-            close = math.isclose(float(told), float(number), rel_tol=5.1e-6)
+            close = math.isclose(float(number_stored), float(number), rel_tol=5.1e-6)
         except ValueError:
             continue
         if close and unit == same:

@@ -62,12 +62,12 @@ class Antichain:
         A set of size ``k`` is ``worth(k)``; sets that are worth nothing are not chosen.
         """
         used = (Fraction(n, comb(self.players, k)) for k, n in self.known.items())
-        room = 1 - sum(used, ZERO)
+        left = 1 - sum(used, ZERO)
         wanted = {k: worth(k) for k, n in self.candidates.items() if n and worth(k) > 0}
         found: dict[int, Fraction] = {}
         for k in sorted(wanted, key=lambda k: -wanted[k] * comb(self.players, k)):
-            found[k] = min(Fraction(self.candidates[k]), room * comb(self.players, k))
-            room -= found[k] / comb(self.players, k)
+            found[k] = min(Fraction(self.candidates[k]), left * comb(self.players, k))
+            left -= found[k] / comb(self.players, k)
         return found
 
     def best_ratio(

@@ -28,7 +28,7 @@ from milp_verix.base.clock import BeyondMemoryError, Deadline, OutOfTimeError
 from milp_verix.base.number_text import rounder
 from milp_verix.oracle.verdict import violated_by
 from milp_verix.problem.ball import rounded_to
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.explanation import Explanation
@@ -46,7 +46,7 @@ Point = NDArray[Any]
 Condition = Callable[[Point], bool]
 
 
-def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) -> int | None:
+def first_changed(problem: ProblemData, candidates: Point, allowed: Condition) -> int | None:
     """Return the first row of ``candidates``, (n, d), that is a counterfactual and ``allowed``.
 
     Of trees it is one as far as sums without rounding tell; the runtime of a network is run, and
@@ -62,7 +62,7 @@ def first_changed(problem: PosedProblem, candidates: Point, allowed: Condition) 
     return None
 
 
-def _likely(problem: PosedProblem, candidates: Point) -> dict[int, float]:
+def _likely(problem: ProblemData, candidates: Point) -> dict[int, float]:
     """Return rows of ``candidates``, (n, d), in the box, and margins: these may be above zero."""
     if not len(candidates):
         return {}
@@ -75,12 +75,12 @@ def _likely(problem: PosedProblem, candidates: Point) -> dict[int, float]:
     return dict(zip(rows.tolist(), worst[rows].tolist(), strict=True))
 
 
-def _inside(problem: PosedProblem, one: Point, allowed: Condition) -> bool:
+def _inside(problem: ProblemData, one: Point, allowed: Condition) -> bool:
     return problem.ball.contains(one, np.flatnonzero(one != problem.x)) and allowed(one)
 
 
 def replaced(
-    problem: PosedProblem, point: Point, values: Mapping[int, Point], allowed: Condition
+    problem: ProblemData, point: Point, values: Mapping[int, Point], allowed: Condition
 ) -> Point:
     """Return ``point`` with the first of the ``values`` of each coordinate that is enough.
 
@@ -113,7 +113,7 @@ def replaced(
 
 
 def in_few_digits(
-    problem: PosedProblem, point: Point, allowed: Condition, *, near: bool = True
+    problem: ProblemData, point: Point, allowed: Condition, *, near: bool = True
 ) -> Point:
     """Return a counterfactual like ``point``, (d,), whose moved real numbers have few digits.
 
@@ -132,12 +132,12 @@ def in_few_digits(
     return point
 
 
-def _real(problem: PosedProblem, point: Point) -> list[int]:
+def _real(problem: ProblemData, point: Point) -> list[int]:
     """Return the coordinates that ``point`` moves to real numbers, none of them missing."""
     moved = point != problem.x
     if problem.inputs is None:
-        told = problem.margins.stepped or problem.features.names is not None
-        return np.flatnonzero(moved & told).tolist()
+        exact_only = problem.margins.stepped or problem.features.names is not None
+        return np.flatnonzero(moved & exact_only).tolist()
     pairs = zip(problem.inputs.features, problem.inputs.groups, strict=True)
     return [
         int(group[0])
@@ -150,7 +150,7 @@ _MOST_TRIED = 24
 """Values of a coordinate that are tried, the nearest first."""
 
 
-def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) -> Point:
+def plain_tree_point(problem: ProblemData, found: Point, allowed: Condition) -> Point:
     """Return an input near ``found``, flat, that changes no other features, and fewer if it can.
 
     The prediction changes there as far as sums without rounding tell.
@@ -165,7 +165,7 @@ def plain_tree_point(problem: PosedProblem, found: Point, allowed: Condition) ->
     return replaced(problem, point, nearer, allowed)
 
 
-def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
+def put_back(problem: ProblemData, point: Point, allowed: Condition) -> Point:
     """Return ``point``, of any network, with groups back at the input, the least missed first."""
     x = problem.x
     while True:
@@ -185,7 +185,7 @@ def put_back(problem: PosedProblem, point: Point, allowed: Condition) -> Point:
         point = candidates[::-1][kept]
 
 
-def _in_cells(problem: PosedProblem, point: Point, at: int) -> Point:
+def _in_cells(problem: ProblemData, point: Point, at: int) -> Point:
     """Return the values of coordinate ``at`` next to the input in each cell on the way to it."""
     from milp_verix.oracle.engines.leaves import cells_for
 
@@ -217,7 +217,7 @@ _SPARE = 0.5
 """Seconds after a search's limit in which its counterfactuals become plain all the same."""
 
 
-def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: Deadline) -> Found:
+def with_plain_counterfactuals(found: Found, problem: ProblemData, deadline: Deadline) -> Found:
     """Return an explanation, or an audit, with counterfactuals that are plain by ``deadline``."""
     points: Mapping[int, Counterfactual] = {
         feature: plain_counterfactual(problem, point, deadline)
@@ -233,7 +233,7 @@ def with_plain_counterfactuals(found: Found, problem: PosedProblem, deadline: De
 
 
 def plain_counterfactual(
-    problem: PosedProblem,
+    problem: ProblemData,
     found: Counterfactual,
     deadline: Deadline,
     allowed: Condition = lambda _: True,
@@ -256,7 +256,7 @@ def plain_counterfactual(
         elif problem.inputs is not None:
             point = _plain_point(problem, point, in_time, late)
         point = in_few_digits(problem, point, in_time)
-    return _told(problem, found, point)
+    return _exchanged(problem, found, point)
 
 
 def _in_time(allowed: Condition, deadline: Deadline) -> Condition:
@@ -270,7 +270,7 @@ def _in_time(allowed: Condition, deadline: Deadline) -> Condition:
 
 
 def rounded_counterfactual(
-    problem: PosedProblem, found: Counterfactual, deadline: Deadline, allowed: Condition
+    problem: ProblemData, found: Counterfactual, deadline: Deadline, allowed: Condition
 ) -> Counterfactual:
     """Return ``found`` with fewer digits in real numbers, nearer to the input or farther.
 
@@ -279,10 +279,10 @@ def rounded_counterfactual(
     point, in_time = found.input.reshape(-1).copy(), _in_time(allowed, deadline.sooner(-_SPARE))
     with suppress(OutOfTimeError, BeyondMemoryError):
         point = in_few_digits(problem, point, in_time, near=False)
-    return _told(problem, found, point)
+    return _exchanged(problem, found, point)
 
 
-def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counterfactual:
+def _exchanged(problem: ProblemData, found: Counterfactual, point: Point) -> Counterfactual:
     """Return the counterfactual at ``point``; ``found`` if its library does not agree."""
     point = point.reshape(problem.network.input_shape)
     if np.array_equal(point, found.input):
@@ -295,7 +295,7 @@ def _told(problem: PosedProblem, found: Counterfactual, point: Point) -> Counter
 
 
 def _plain_point(
-    problem: PosedProblem, point: Point, allowed: Condition, deadline: Deadline
+    problem: ProblemData, point: Point, allowed: Condition, deadline: Deadline
 ) -> Point:
     """Return a described input near ``point`` that changes as few of its features as is found.
 
@@ -332,7 +332,7 @@ def _plain_point(
     return found[int(np.argmin(shares))]
 
 
-def _nearer(problem: PosedProblem, point: Point, at: int, whole: bool, first: First) -> Point:
+def _nearer(problem: ProblemData, point: Point, at: int, whole: bool, first: First) -> Point:
     """Return ``point`` with coordinate ``at`` nearer to the input, and a change all the same."""
     near, far = float(problem.x[at]), float(point[at])
     finest = abs(far - near) / _FINEST

@@ -116,7 +116,7 @@ class Ranges(Certified, Drawn, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "ranges"
-    told: ClassVar[str] = "a result on ranges"
+    noun: ClassVar[str] = "a result on ranges"
     derived: ClassVar[tuple[str, ...]] = (*Result.derived, "coverage", "maximal")
 
     explanation: FeatureSet
@@ -197,9 +197,9 @@ class Ranges(Certified, Drawn, Result):
         feature or outside the ball, or does not change the prediction. Raises ``InputError`` where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.build import posed_again, stands
+        from milp_verix.results.build import problem_behind, stands
 
-        problem = posed_again(self, network)
+        problem = problem_behind(self, network)
         kept = problem.features.coordinates(self.explanation)
         ball, everything = problem.ball, range(len(self.groups))
         failing = []
@@ -280,7 +280,7 @@ class RobustnessRadii(Certified, Drawn, Result):
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
 
     kind: ClassVar[str] = "radius"
-    told: ClassVar[str] = "a result on radii"
+    noun: ClassVar[str] = "a result on radii"
     derived: ClassVar[tuple[str, ...]] = (*Result.derived, "settled", "irrelevant")
 
     brackets: tuple[RadiusBracket, ...]

@@ -39,18 +39,18 @@ else:
         return import_module(f"milp_verix.views.{name}")
 
 
-__all__ = ["Certified", "Drawn", "Told", "audit_words", "explanation_words", "facts", "plot"]
+__all__ = ["Certified", "Drawn", "Stated", "audit_words", "explanation_words", "facts", "plot"]
 __all__ += ["ranges_words", "result_page", "sentences", "text_tables"]
 
 
-class Told:
+class Stated:
     """A result in words and in JSON, which is pickled as its JSON."""
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
         """Return whether ``other`` is the same in JSON, with its seconds and versions."""
-        if not isinstance(other, Told):
+        if not isinstance(other, Stated):
             return NotImplemented
         return bool(json.loads(self.to_json()) == json.loads(other.to_json()))
 
@@ -102,7 +102,7 @@ class Told:
         return printable(f"{type(self).__name__}({about.model.file}: {title(result)})")
 
 
-class Drawn(Told):
+class Drawn(Stated):
     """A result with a picture, which notebooks show with its facts."""
 
     __slots__ = ()
@@ -130,7 +130,7 @@ class Drawn(Told):
         return result_html(cast("StoredResult", self), self.plot())
 
 
-class Certified(Told):
+class Certified(Stated):
     """A result whose claim can be proven to a program without a solver."""
 
     __slots__ = ()

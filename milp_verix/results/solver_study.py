@@ -30,7 +30,7 @@ class PairSummary:
 
     pair: Pair
     instances: int
-    asked: int
+    attempted: int
     solved: int
     fastest: int
     shifted_mean: float
@@ -49,7 +49,7 @@ class SolverTimes(Compared):
     pairs: tuple[Pair, ...]
     instances: tuple[str, ...]
     seconds: NDArray[np.float64]
-    asked: NDArray[np.bool_]
+    attempted: NDArray[np.bool_]
     limit: float
 
     def summary(self) -> tuple[PairSummary, ...]:
@@ -60,7 +60,7 @@ class SolverTimes(Compared):
         censored = np.where(solved, self.seconds, self.limit)
         shifted = np.exp(np.mean(np.log(censored + SHIFT), axis=1)) - SHIFT
         par2 = np.mean(np.where(solved, self.seconds, 2 * self.limit), axis=1)
-        counts = (np.sum(one, axis=1).tolist() for one in (self.asked, solved, fastest))
+        counts = (np.sum(one, axis=1).tolist() for one in (self.attempted, solved, fastest))
         columns = (self.pairs, *counts, shifted.tolist(), par2.tolist())
         size = len(self.instances)
         found = [PairSummary(pair, size, *row) for pair, *row in zip(*columns, strict=True)]

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.audit import Audit, Minimum
 from milp_verix.results.build import counterfactual_of
@@ -211,7 +211,7 @@ def _others(features: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 def audit_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     explanation: FeatureSetLike,
     *,
     sound_only: bool = False,

@@ -29,7 +29,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, ends_around, radii_of
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.plain_counterfactuals import Point, plain_counterfactual
@@ -43,10 +43,10 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 class Balls:
     """The balls around the input of ``problem``; ``scale``, if described, are the radii at 1."""
 
-    problem: PosedProblem
+    problem: ProblemData
     scale: tuple[float, ...] | None = None
 
-    def at(self, radius: float) -> PosedProblem:
+    def at(self, radius: float) -> ProblemData:
         """Return the problem with the ball of ``radius``."""
         if self.scale is None:
             return self.problem.at(radius)
@@ -158,7 +158,7 @@ def _rounded_up(value: Fraction) -> float:
 _HALVINGS = 24  # to the precision of float32
 
 
-def nearest(problem: PosedProblem, verdict: Verdict, free: IntArray) -> Counterfactual:
+def nearest(problem: ProblemData, verdict: Verdict, free: IntArray) -> Counterfactual:
     """Return a counterfactual on the way from the input to the one of ``verdict``."""
     best = counterfactual_of(verdict)
     ends = problem.x.astype(np.float64), best.input.reshape(-1).astype(np.float64)

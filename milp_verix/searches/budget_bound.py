@@ -29,7 +29,7 @@ from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective, make_objective
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.solvers import Session
 from verix_encodings import Interval, Network, NormBall, crown_bounds
@@ -190,7 +190,7 @@ _KNOWN = 4  # counterfactuals of the traversal that attacks begin at; not measur
 
 
 def needed_features(
-    problem: PosedProblem,
+    problem: ProblemData,
     known: Iterable[Verdict],
     open_session: Callable[[], Session],
     *,

@@ -22,7 +22,7 @@ import numpy as np
 from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.ball import Ball
 from milp_verix.problem.objective import whole_numbers
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
@@ -50,7 +50,7 @@ class ChangeMeasure:
     choice: BoolArray
     scales: FloatArray
     last: FloatArray
-    rooms: FloatArray
+    headrooms: FloatArray
     most: FloatArray
     least: float
     gap: float
@@ -73,14 +73,14 @@ class ChangeMeasure:
         return float(self.costs @ np.where(self.choice, amounts > 0, amounts))
 
 
-def feature_count(problem: PosedProblem, costs: FloatArray) -> ChangeMeasure:
+def feature_count(problem: ProblemData, costs: FloatArray) -> ChangeMeasure:
     """Return the measure that sums the ``costs`` of the features that move, shape (features,)."""
     units = problem.features.of_coordinate, costs, np.ones(costs.size, dtype=bool)
     return _measure(problem, units, np.ones(problem.x.size), EQUAL)
 
 
 def distance(
-    problem: PosedProblem, costs: FloatArray, scales: FloatArray, gap: float
+    problem: ProblemData, costs: FloatArray, scales: FloatArray, gap: float
 ) -> ChangeMeasure:
     """Return the distance with ``scales``, (d,), weighted by ``costs`` of features, (features,)."""
     unordered = np.zeros(problem.features.count, dtype=bool)
@@ -97,7 +97,7 @@ def distance(
     return _measure(problem, chosen, scales, gap)
 
 
-def _last(problem: PosedProblem) -> FloatArray:
+def _last(problem: ProblemData) -> FloatArray:
     """Return the largest number of each coordinate that is no missing value, (d,)."""
     last = np.full(problem.x.size, np.inf)
     for place, end in ({} if problem.inputs is None else problem.inputs.missing).items():
@@ -105,7 +105,7 @@ def _last(problem: PosedProblem) -> FloatArray:
     return last
 
 
-def directed(problem: PosedProblem) -> PosedProblem:
+def directed(problem: ProblemData) -> ProblemData:
     """Return ``problem`` with described features that move one way alone, where they say so."""
     inputs = problem.inputs
     if inputs is None or not any(feature.only for feature in inputs.features):
@@ -120,7 +120,7 @@ def directed(problem: PosedProblem) -> PosedProblem:
     return problem.within(replace(ball, domain_lower=lower, domain_upper=upper))
 
 
-def scales_of(problem: PosedProblem) -> FloatArray:
+def scales_of(problem: ProblemData) -> FloatArray:
     """Return the radius of each coordinate, or its domain if shorter, 1 if neither; (d,)."""
     ball = problem.ball
     radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii
@@ -134,7 +134,7 @@ def scales_of(problem: PosedProblem) -> FloatArray:
 
 
 def _measure(
-    problem: PosedProblem,
+    problem: ProblemData,
     units: tuple[IntArray, FloatArray, BoolArray],
     scales: FloatArray,
     gap: float,
@@ -142,17 +142,17 @@ def _measure(
     """Return the measure with these ``unit_of``, ``costs`` and ``choice`` over a problem's ball."""
     unit_of, costs, choice = units
     ball, centre, last = problem.ball, problem.x.astype(np.float64), _last(problem)
-    room = np.maximum(ball.outer.upper - centre, centre - ball.outer.lower)
-    rooms, shares = np.zeros(costs.size), np.zeros(costs.size)
-    np.add.at(rooms, unit_of, room)
+    headroom = np.maximum(ball.outer.upper - centre, centre - ball.outer.lower)
+    headrooms, shares = np.zeros(costs.size), np.zeros(costs.size)
+    np.add.at(headrooms, unit_of, headroom)
     known = np.maximum(np.minimum(ball.outer.upper, last) - centre, centre - ball.outer.lower)
     np.add.at(shares, unit_of, np.maximum(known / scales, ball.outer.upper > last))
-    most = np.where(choice, costs * (rooms > 0), costs * shares)
+    most = np.where(choice, costs * (headrooms > 0), costs * shares)
     whole = np.zeros(centre.size, dtype=bool) if ball.mixed is None else ball.mixed.integral
     steps = np.where(choice[unit_of], 1.0, np.where(whole, 1.0 / scales, 0.0))
-    least = np.min((costs[unit_of] * steps)[room > 0], initial=np.inf)
+    least = np.min((costs[unit_of] * steps)[headroom > 0], initial=np.inf)
     cheapest = float(least) if np.isfinite(least) else 0.0
-    return ChangeMeasure(centre, *units, scales, last, rooms, most, cheapest, gap)
+    return ChangeMeasure(centre, *units, scales, last, headrooms, most, cheapest, gap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,20 +166,20 @@ class KnapsackBall(Ball):
         return NormBall(self.box(free), self.centre.astype(np.float64), self.budget, 1)
 
 
-def budgeted(problem: PosedProblem, measure: ChangeMeasure, cost: float) -> PosedProblem:
+def budgeted(problem: ProblemData, measure: ChangeMeasure, cost: float) -> ProblemData:
     """Return ``problem`` over a ball that holds every change of total ``cost``; for L∞ alone."""
     ball = problem.ball
     moving = measure.most > 0
-    rooms, most = measure.rooms[moving], measure.most[moving]
+    headrooms, most = measure.headrooms[moving], measure.most[moving]
     # the knapsack with fractions of units
-    fractions = filled_up(rooms / most, most, cost) / most
-    budget = float(np.sum(fractions * rooms)) * (1 + relative_error(ball.centre.size + 4))
+    fractions = filled_up(headrooms / most, most, cost) / most
+    budget = float(np.sum(fractions * headrooms)) * (1 + relative_error(ball.centre.size + 4))
     fixed = ball.centre, ball.epsilon, ball.norm, ball.domain_lower, ball.domain_upper
     return problem.within(KnapsackBall(*fixed, budget, radii=ball.radii, mixed=ball.mixed))
 
 
 def halved(
-    problem: PosedProblem,
+    problem: ProblemData,
     found: Verdict,
     ends: tuple[FloatArray, FloatArray],
     free: IntArray,

@@ -26,7 +26,7 @@ from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.oracle.verdict import replayed
 from milp_verix.problem.objective import Objective
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.set_search import propose
 from milp_verix.solvers import Session
 from verix_encodings import interval_bounds
@@ -64,7 +64,7 @@ class ContrastCover:
 
     def __init__(
         self,
-        problem: PosedProblem,
+        problem: ProblemData,
         objective: Objective,
         p: PerturbationSet,
         attacker: Attacker,

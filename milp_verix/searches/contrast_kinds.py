@@ -22,7 +22,7 @@ from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
 from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.change_measure import EQUAL, ChangeMeasure, halved
 from milp_verix.searches.contrast_search import ContrastSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
@@ -74,8 +74,8 @@ class NearestSearch(ContrastSearch):
                 self._points.append(point)
                 return True
         if not self.proven:
-            told = "the solver's point does not change the prediction in onnxruntime"
-            self._doubt(told + self._rounded)
+            text = "the solver's point does not change the prediction in onnxruntime"
+            self._doubt(text + self._rounded)
         return False
 
     def _first_change(self, start: FloatArray, end: FloatArray) -> Verdict:
@@ -178,7 +178,7 @@ class _Limited:
     may allow a cheaper input than the one found.
     """
 
-    problem: PosedProblem
+    problem: ProblemData
     measure: ChangeMeasure
     reach: Reach
     most: Callable[[], float]

@@ -242,33 +242,33 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             self._bounds[rival] = beyond
             return False
         ball = self.subsets.problem.ball.encoding(self._region, points=self._points)
-        asked, session = contrast_program(contrast, ball, self._explanations), self.session
+        program, session = contrast_program(contrast, ball, self._explanations), self.session
         if deadline.passed():
             return False
-        targets = Targets(holds_above=target, whole=self._whole).by(deadline)
+        targets = Targets(holds_above=target, whole=self._whole).until(deadline)
         try:
-            session.load(asked.program)
-            result = session.minimise(asked.cost, targets)
+            session.load(program.program)
+            result = session.minimise(program.cost, targets)
         except SolverError as error:
             self._doubt(f"{session.name} failed: {error}")
             return False
         self.effort += Effort(solves=1, nodes=result.nodes or 0, iterations=result.iterations or 0)
         broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
         if broken or not np.isfinite(result.bound):
-            told = result.detail or result.status.value
+            detail = result.detail or result.status.value
             if result.status is SolveStatus.INFEASIBLE:
-                told = "it calls a program infeasible that has a solution, for numerical trouble"
-            self._doubt(f"{session.name}: {told}{self._rounded}")
-        elif asked.program.largest_big_m > session.largest_big_m:
+                detail = "it calls a program infeasible that has a solution, for numerical trouble"
+            self._doubt(f"{session.name}: {detail}{self._rounded}")
+        elif program.program.largest_big_m > session.largest_big_m:
             self._doubt(f"a big-M is beyond what proofs by {session.name} are trusted with")
         else:
             loose = result.bound if self._whole else result.bound * (1 - 1e-9) - 1e-9
             proven = min(attainable(loose, whole=self._whole), beyond)
             self._bounds[rival] = max(self._bounds[rival], proven)
-        if result.point is None or result.point[asked.surrendered] > 0.5:
+        if result.point is None or result.point[program.surrendered] > 0.5:
             return False
-        chosen = frozenset(np.flatnonzero(result.point[asked.moved] > 0.5).tolist())
-        return not broken and self._judge(chosen, asked.input.at(result.point))
+        chosen = frozenset(np.flatnonzero(result.point[program.moved] > 0.5).tolist())
+        return not broken and self._judge(chosen, program.input.at(result.point))
 
     def _contrast(self, rival: int, limit: float) -> Contrast | None:
         """Return the question about a rival and sets within ``limit``; None if bounds decide it."""

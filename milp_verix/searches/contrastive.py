@@ -20,7 +20,7 @@ from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import unit_of
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
@@ -38,7 +38,7 @@ MEASURES = ("features", "distance")
 
 
 def contrastive_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     costs: CostsLike = None,
     must_not: str | Sequence[str | int] = (),
@@ -127,8 +127,8 @@ def _least(
         )
         if earlier is None:
             return found
-        told = earlier.bound_for(priced, held, distance=scales is not None)
-        note = note_on_bound(told, found.lower_bound, found.cost, earlier.author)
+        stored_bound = earlier.bound_for(priced, held, distance=scales is not None)
+        note = note_on_bound(stored_bound, found.lower_bound, found.cost, earlier.author)
         return found if note is None else replace(found, notes=(*found.notes, note))
 
     with opened(replace(request, problem=problem), held) as (subsets, session, _):
@@ -138,7 +138,7 @@ def _least(
         return run.run(progress, snapshots)
 
 
-def _changed(problem: PosedProblem, found: Counterfactual) -> tuple[int, ...]:
+def _changed(problem: ProblemData, found: Counterfactual) -> tuple[int, ...]:
     moved = np.flatnonzero(found.input.reshape(-1) != problem.x)
     return tuple(np.unique(problem.features.of_coordinate[moved]).tolist())
 

@@ -22,7 +22,7 @@ from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Stage, StageStatistics, Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import Result
 from milp_verix.results.build import counterfactual_of
@@ -75,22 +75,22 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
     request: Request
     strategy: str
     order: Order
-    walked: Traversal
+    traversed: Traversal
     order_by: OrderMaker | None
 
     def _search(self) -> None:
-        if not self.walked.remaining:
+        if not self.traversed.remaining:
             return
         request, deadline = self.request, self.request.deadline
         whole = self.oracle.prepare(deadline)
         if self.order_by is not None:
             self.order = self.order_by(deadline, whole)
-            self.walked = Traversal(self.order.permutation, self.walked.irrelevant)
+            self.traversed = Traversal(self.order.permutation, self.traversed.irrelevant)
             self.order_by = None
         limit, tell, show = request.check_limit, self.tell, self.show
         began = worked()
         until = deadline.leaving(_BRACKET)
-        walk = Walk(self.oracle, self.walked, until, limit, tell, on_activity=show)
+        walk = Walk(self.oracle, self.traversed, until, limit, tell, on_activity=show)
         late: OutOfTimeError | None = None
         try:
             traverse(walk, resolve_strategy(self.strategy))
@@ -102,32 +102,32 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
 
     def _bracket(self, deadline: Deadline) -> None:
         """Bound the size of every explanation from below, if this one has undecided features."""
-        walked, problem = self.walked, self.request.problem
-        known = [*walked.violated.values()]
-        if not (walked.undecided or walked.remaining):
-            walked.needed = disjoint_contrasts(problem, known)
+        traversed, problem = self.traversed, self.request.problem
+        known = [*traversed.violated.values()]
+        if not (traversed.undecided or traversed.remaining):
+            traversed.needed = disjoint_contrasts(problem, known)
             return
         from milp_verix.searches.budget_bound import needed_features
 
-        walked.activity = "counting the features that are needed"
+        traversed.activity = "counting the features that are needed"
         self.show()
         session = partial(self.request.open_session, "highs")
-        walked.needed = needed_features(
+        traversed.needed = needed_features(
             problem,
             known,
             session,
-            most=walked.explanation_size + len(walked.remaining),
+            most=traversed.explanation_size + len(traversed.remaining),
             tolerances=self.request.tolerances,
             deadline=deadline,
         )
-        walked.activity = ""
+        traversed.activity = ""
 
     def _state(self) -> Progress:
-        now, total = self.walked, len(self.walked.order)
+        now, total = self.traversed, len(self.traversed.order)
         return Progress(now.done, total, now.explanation_size, now.activity, self._snapshot())
 
     def _snapshot(self) -> Callable[[], Explanation]:
-        state = replace(self.walked.copy(), stopped=self.stopped)
+        state = replace(self.traversed.copy(), stopped=self.stopped)
         if self.stopped is not None and self.order_by is not None and self.oracle.proven:
             # Ctrl-C came while the order was made: the bounds before it decide all features
             state.irrelevant.extend(state.remaining)
@@ -144,17 +144,22 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
 
 
 def explanation_of(
-    order: Order, walked: Traversal, oracle: Oracle, seconds: float, *, traversal: str | None = None
+    order: Order,
+    traversed: Traversal,
+    oracle: Oracle,
+    seconds: float,
+    *,
+    traversal: str | None = None,
 ) -> Explanation:
     """Return the explanation of a traversal by its name, finished or not."""
-    never_checked = walked.stopped or "not checked yet"
-    unknown = {**walked.undecided, **dict.fromkeys(walked.remaining, never_checked)}
-    fields = fields_of(oracle, seconds, walked.stopped, notes=order.notes)
+    never_checked = traversed.stopped or "not checked yet"
+    unknown = {**traversed.undecided, **dict.fromkeys(traversed.remaining, never_checked)}
+    fields = fields_of(oracle, seconds, traversed.stopped, notes=order.notes)
     fields["statistics"] = replace(
         fields["statistics"],
-        flips=walked.decided[Stage.POINTS],
+        flips=traversed.decided[Stage.POINTS],
         stages=tuple(
-            StageStatistics(stage.value, walked.decided[stage], spent)
+            StageStatistics(stage.value, traversed.decided[stage], spent)
             for stage, spent in zip(Stage, oracle.effort.stages, strict=True)
         ),
     )
@@ -163,22 +168,22 @@ def explanation_of(
         order=order.name,
         permutation=order.permutation,
         sensitivity=None if order.sensitivity is None else tuple(order.sensitivity.tolist()),
-        explanation=tuple(sorted([*walked.violated, *unknown])),
-        irrelevant=tuple(sorted(walked.irrelevant)),
+        explanation=tuple(sorted([*traversed.violated, *unknown])),
+        irrelevant=tuple(sorted(traversed.irrelevant)),
         unknown_reasons=unknown,
         counterfactuals={
             feature: counterfactual_of(verdict)
-            for feature, verdict in sorted(walked.violated.items())
+            for feature, verdict in sorted(traversed.violated.items())
         },
         traversal=traversal,
-        needed=walked.needed,
+        needed=traversed.needed,
         bounds=oracle.bounds,
         formulation=oracle.formulation.name,
     )
 
 
 def explain_problem(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     order: OrderLike = "influence",
     transformation: str = "reversal",
@@ -200,16 +205,16 @@ def explain_problem(
 
     def noted(deadline: Deadline, whole: WholeBall | None) -> Order:
         made = order_by(deadline, whole)
-        return replace(made, notes=begun.order.notes + made.notes)
+        return replace(made, notes=resumed.order.notes + made.notes)
 
     with Oracle(problem, search) as oracle:
-        begun = resumption(earlier, oracle, request.deadline, request.check_limit)
-        chosen, walked, make = begun.order, begun.traversal, None
-        if walked is None:
+        resumed = resumption(earlier, oracle, request.deadline, request.check_limit)
+        chosen, traversed, make = resumed.order, resumed.traversal, None
+        if traversed is None:
             why = f"the run ended before the order {order!r} was known"
             chosen = without_order(problem.features.count, why)
-            walked, make = Traversal(chosen.permutation), noted
-        run = ExplainSearch(oracle, request, traversal, chosen, walked, make)
+            traversed, make = Traversal(chosen.permutation), noted
+        run = ExplainSearch(oracle, request, traversal, chosen, traversed, make)
         return run.run(progress, snapshots).of(problem)
 
 
@@ -271,7 +276,7 @@ def _order_of(result: Explanation, *notes: str) -> Order:
 
 
 def check_problem(
-    problem: PosedProblem, free: Sequence[int | str], *, search: Search = USUAL
+    problem: ProblemData, free: Sequence[int | str], *, search: Search = USUAL
 ) -> "Check":
     """Answer :func:`milp_verix.check`, which describes the arguments."""
     search.require_only("check", "a check")
@@ -280,11 +285,11 @@ def check_problem(
     coordinates = problem.features.coordinates(chosen)
     with Oracle(problem, search) as oracle:
         verdict = oracle.check(coordinates, request.deadline.limited(request.check_limit))
-        told = {one.name: getattr(verdict, one.name) for one in fields(Verdict)}
+        values = {one.name: getattr(verdict, one.name) for one in fields(Verdict)}
         if verdict.violated:
             plain = plain_counterfactual(problem, counterfactual_of(verdict), request.deadline)
-            told |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
+            values |= {"witness": plain.input, "prediction": plain.prediction, "rival": plain.rival}
         from milp_verix.results.answers import Check
 
         about = Result(**fields_of(oracle, request.elapsed, None))
-        return Check(**told, about=about, free=tuple(chosen))
+        return Check(**values, about=about, free=tuple(chosen))

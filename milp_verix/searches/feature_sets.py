@@ -10,7 +10,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout, shape_seen
 from milp_verix.inputs.radii import features_listed
 from milp_verix.problem.features import Features, FeaturesLike
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.explanation import Explanation
 from verix_encodings.arrays import BoolArray
 
@@ -26,7 +26,7 @@ def groups_for(given: "FeatureSetLike | None", features: FeaturesLike) -> Featur
     return None if single else given.groups
 
 
-def feature_set(given: FeatureSetLike, problem: PosedProblem) -> tuple[int, ...]:
+def feature_set(given: FeatureSetLike, problem: ProblemData) -> tuple[int, ...]:
     """Return the features in the set ``given``, ascending.
 
     It lists features by names or indices; or it is a mask: True and False by name, an array of
@@ -74,7 +74,7 @@ def _of_result(given: Explanation, features: Features) -> tuple[int, ...]:
     return tuple(sorted(features.indices(named, "explanation")))
 
 
-def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:
+def _features_in(mask: BoolArray, problem: ProblemData) -> tuple[int, ...]:
     """Return the features that ``mask`` covers; ``InputError`` where it covers part of one."""
     covered = _coordinates_in(mask, problem)
     if covered is None:
@@ -93,7 +93,7 @@ def _features_in(mask: BoolArray, problem: PosedProblem) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _coordinates_in(mask: BoolArray, problem: PosedProblem) -> BoolArray | None:
+def _coordinates_in(mask: BoolArray, problem: ProblemData) -> BoolArray | None:
     """Return ``mask`` by flat coordinates, None if it is by features; or ``InputError``."""
     input_shape, size = problem.network.input_shape, problem.x.size
     layout = image_layout(problem.image_shape or input_shape)

@@ -34,7 +34,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import FeatureSet
 from milp_verix.inputs.radii import values_by_label
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
@@ -58,7 +58,7 @@ class EnumerationProgress:
 
 
 def enumerate_problem(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     limit: int | None = None,
     search: Search = USUAL,
@@ -162,7 +162,7 @@ class _Enumeration(Marco[Enumeration]):
 
 
 def importance_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     index: str = "shapley",
     beside: ArrayLike | None = None,
@@ -181,7 +181,7 @@ def importance_of(
         return run.run(progress, snapshots)
 
 
-def _scores(given: ArrayLike | None, problem: PosedProblem) -> tuple[float, ...] | None:
+def _scores(given: ArrayLike | None, problem: ProblemData) -> tuple[float, ...] | None:
     """Return the score of each feature; scores of coordinates add up."""
     if given is None:
         return None

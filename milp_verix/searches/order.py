@@ -37,7 +37,7 @@ from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.oracle.attacks import climb, gradient, only
 from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.problem.features import Features
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import OrderLike
 from verix_encodings import Network, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray, dense, unit_rows
@@ -49,7 +49,7 @@ _LEAST_DISTANCE = 1e-9  # of a margin from zero, in logits, to divide by
 
 
 def influence(
-    problem: PosedProblem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+    problem: ProblemData, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
 ) -> FloatArray:
     """Return the influence by CROWN's upper forms over the full ball; shape (features,).
 
@@ -66,7 +66,7 @@ def influence(
 
 
 def adaptive(
-    problem: PosedProblem, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
+    problem: ProblemData, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
 ) -> FloatArray:
     """Return the influence by gradients at the worst points that ``B`` allows; shape (features,).
 
@@ -88,7 +88,7 @@ def adaptive(
     return ranking
 
 
-def _contested(problem: PosedProblem, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
+def _contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
     """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
     whole = whole_ball(problem, deadline) if whole is None else whole
     if not whole.finished:
@@ -97,7 +97,7 @@ def _contested(problem: PosedProblem, deadline: Deadline, whole: WholeBall | Non
     return whole.only((upper >= 0) | (upper == upper.max()))
 
 
-def _shares(problem: PosedProblem, margins: Network, slopes: FloatArray) -> FloatArray:
+def _shares(problem: ProblemData, margins: Network, slopes: FloatArray) -> FloatArray:
     """Return the influence of each feature, given slopes of each margin, shape (m, d)."""
     x, outer = problem.x.astype(np.float64), problem.ball.outer
     distance = np.maximum(-margins.evaluate(x), _LEAST_DISTANCE)
@@ -107,7 +107,7 @@ def _shares(problem: PosedProblem, margins: Network, slopes: FloatArray) -> Floa
     return np.asarray(shares.max(axis=0))
 
 
-def _alone(problem: PosedProblem, margins: Network) -> FloatArray:
+def _alone(problem: ProblemData, margins: Network) -> FloatArray:
     """Return the influence of each feature by bounds with it alone free; shape (features,)."""
     x, outer = problem.x.astype(np.float64), problem.ball.outer
     owner = problem.features.of_coordinate[None, :] == np.arange(problem.features.count)[:, None]
@@ -121,7 +121,7 @@ def _alone(problem: PosedProblem, margins: Network) -> FloatArray:
 
 
 def _worst_points(
-    problem: PosedProblem, margins: Network, order: list[int], deadline: Deadline
+    problem: ProblemData, margins: Network, order: list[int], deadline: Deadline
 ) -> list[FloatArray]:
     """Climb each margin with a prefix of ``order`` free, bisected to where a rival first wins."""
     x = problem.x.astype(np.float64)
@@ -150,7 +150,7 @@ _PART = 0.2
 
 
 def rises(
-    problem: PosedProblem, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
+    problem: ProblemData, order: str, turn: Sequence[int], deadline: Deadline = NO_LIMIT
 ) -> FloatArray:
     """Return scores of features, computed until a fifth of the remaining work is spent.
 
@@ -209,7 +209,7 @@ OrderMaker: TypeAlias = Callable[[Deadline, WholeBall | None], Order]
 
 
 def resolve_order(
-    problem: PosedProblem,
+    problem: ProblemData,
     order: OrderLike = "influence",
     *,
     transformation: str = "reversal",
@@ -254,7 +254,7 @@ def resolve_order(
 
 
 def sensitivity(
-    problem: PosedProblem, transformation: str = "reversal", deadline: Deadline = NO_LIMIT
+    problem: ProblemData, transformation: str = "reversal", deadline: Deadline = NO_LIMIT
 ) -> FloatArray:
     """Return ``f_c(x) − f_c(x')`` for each feature, ``x'`` being ``x`` with it transformed.
 
@@ -287,7 +287,7 @@ def sensitivity(
 
 
 def _by_bounds(
-    problem: PosedProblem, order: str, deadline: Deadline, whole: WholeBall | None
+    problem: ProblemData, order: str, deadline: Deadline, whole: WholeBall | None
 ) -> Order:
     """Sort features by the bounds that there is time for; the others follow by their influence."""
     features = turn = np.arange(problem.features.count)

@@ -17,7 +17,7 @@ from milp_verix.oracle.ball_bounds import SmallerBalls
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.ranges import RobustnessRadii
 from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
@@ -91,7 +91,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     brackets: Sequence[Bracket]
     questions: Questions
     request: Request
-    problem: PosedProblem
+    problem: ProblemData
     scale: tuple[float, ...] | None
     each: bool
     open: int = 0
@@ -150,7 +150,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
 
 
 def radius_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     free: Sequence[int | str] | None = None,
     each: bool = False,
@@ -186,7 +186,7 @@ def radius_of(
 
 
 def _sets(
-    problem: PosedProblem, free: Sequence[int | str] | None, *, each: bool
+    problem: ProblemData, free: Sequence[int | str] | None, *, each: bool
 ) -> list[tuple[int, ...]]:
     count = problem.features.count
     if each:

@@ -32,7 +32,7 @@ import numpy as np
 from milp_verix.base.errors import InputError
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.features import Features
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
@@ -53,7 +53,7 @@ class RelevanceProgress:
 
 
 def relevance_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     feature: str | int | Sequence[str | int],
     *,
     search: Search = USUAL,

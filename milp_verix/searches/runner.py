@@ -16,7 +16,7 @@ from milp_verix.oracle.verdict import (
     Effort,
     SolverStatistics,
 )
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.build import shared_fields, statistics_of
 from verix_encodings.interval_bounds import NoBoundsError
 
@@ -146,7 +146,7 @@ class Tally:
 
     def fields(
         self,
-        problem: PosedProblem,
+        problem: ProblemData,
         solver: str,
         notes: tuple[str, ...],
         seconds: float,

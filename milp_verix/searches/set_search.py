@@ -54,7 +54,7 @@ def propose(
     cover = cover_program(costs, clauses)
     try:
         session.load(cover.program)
-        result = session.minimise(cover.cost, Targets(whole=whole).by(deadline))
+        result = session.minimise(cover.cost, Targets(whole=whole).until(deadline))
     except SolverError:
         return Proposal(None, 0.0, exhausted=False)
     broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)

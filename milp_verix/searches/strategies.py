@@ -157,21 +157,21 @@ def free_by_forms(walk: Walk) -> None:
     if not (walk.remaining and walk.check((), by_bounds=True).holds):
         return
     attacked, most, factor = False, len(walk.remaining), 1.0
-    room, whole = walk.oracle.room(()), walk.oracle.upper_over_whole
-    if room is not None and whole is not None:
-        factor = room.factor(walk.remaining, whole)
-    while room is not None and walk.remaining:
-        for feature in sorted({*walk.remaining}.difference(room.fitting(walk.remaining))):
+    headroom, whole = walk.oracle.headroom(()), walk.oracle.upper_over_whole
+    if headroom is not None and whole is not None:
+        factor = headroom.factor(walk.remaining, whole)
+    while headroom is not None and walk.remaining:
+        for feature in sorted({*walk.remaining}.difference(headroom.fitting(walk.remaining))):
             walk.settle([feature], Verdict(Answer.UNKNOWN, reason=BOUNDS_ALONE))
-        block = walk.remaining[: room.together(walk.remaining[:most], factor)]
+        block = walk.remaining[: headroom.together(walk.remaining[:most], factor)]
         if len(block) == 1 and not attacked:
             # a counterfactual saves the question about its feature
             walk.attack(walk.remaining)
             attacked = True
         elif block and _freed(walk, block):
-            before, room = room, walk.oracle.room(walk.state.irrelevant)
+            before, headroom = headroom, walk.oracle.headroom(walk.state.irrelevant)
             most = len(walk.remaining)
-            factor = factor if room is None else before.factor(block, room.upper)
+            factor = factor if headroom is None else before.factor(block, headroom.upper)
         else:
             most = max(1, 2 * len(block) // 3)
 

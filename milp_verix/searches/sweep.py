@@ -31,7 +31,7 @@ from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.agreement import require_agreement
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.searches.explain_search import ExplainSearch, Progress
@@ -47,7 +47,7 @@ Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
 
 
 def sweep_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     epsilons: Sequence[Epsilon],
     *,
     nested: bool = True,
@@ -82,11 +82,11 @@ def sweep_of(
         why = f"the run ended before the order {order!r} was known"
         fallback = without_order(here.problem.features.count, why)
         if nested and levels:
-            order_by, fallback = _after(levels[-1], order_by), _begun(levels[-1], fallback)
+            order_by, fallback = _after(levels[-1], order_by), _continued(levels[-1], fallback)
         with Oracle(here.problem, search) as oracle:
             known = levels[-1].irrelevant if nested and levels else ()
-            walked = Traversal(fallback.permutation, [*known])
-            run = ExplainSearch(oracle, here, traversal, fallback, walked, order_by)
+            traversed = Traversal(fallback.permutation, [*known])
+            run = ExplainSearch(oracle, here, traversal, fallback, traversed, order_by)
             if levels and levels[-1].statistics.stopped == INTERRUPTED:
                 # the smaller radii get what the larger ones have proven, and no check
                 run.stopped = INTERRUPTED
@@ -149,7 +149,7 @@ def _at(request: Request, radius: Radius, share: float) -> Request:
     return replace(request, problem=problem, started=time.monotonic(), deadline=deadline)
 
 
-def _begun(before: Explanation, order: Order) -> Order:
+def _continued(before: Explanation, order: Order) -> Order:
     """Return ``order`` with the irrelevant features of the level ``before`` first."""
     freed = set(before.irrelevant)
     first = [feature for feature in before.permutation if feature in freed]
@@ -162,4 +162,4 @@ def _begun(before: Explanation, order: Order) -> Order:
 
 
 def _after(before: Explanation, order_by: OrderMaker) -> OrderMaker:
-    return lambda deadline, whole: _begun(before, order_by(deadline, whole))
+    return lambda deadline, whole: _continued(before, order_by(deadline, whole))

@@ -111,8 +111,8 @@ class Walk:
         tried = self.state.tried
         if not tried:
             return self.state.remaining
-        asked = [f for f in self.state.remaining if f not in self.state.postponed]
-        return tuple(sorted(asked, key=lambda feature: tried.get(feature, 0.0)))
+        features = [f for f in self.state.remaining if f not in self.state.postponed]
+        return tuple(sorted(features, key=lambda feature: tried.get(feature, 0.0)))
 
     def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
         """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late."""

@@ -265,24 +265,24 @@ def _read(values: Values, text: str) -> int | float | str | None:
 def refusal(name: str, family: str, native: str, given: str) -> InputError:
     """Return the error for an option that a string may not set, with those that it may."""
     found = _allowed(family, native)
-    listed = [f"{option} ({_told(values)})" for option, values in found.items()]
+    listed = [f"{option} ({_values_text(values)})" for option, values in found.items()]
     if not family:
         listed += [f"{word}=" for word in (*WORDS.get(native, ()), *SHARED[native])]
     option = given.partition("=")[0].lower()
     reasons = [why for parts, why in _REASONS.items() if any(part in option for part in parts)]
     reason = f" ({reasons[0]})" if reasons and option not in map(str.lower, found) else ""
     close = meant(option, [*found, *WORDS.get(native, ()), *SHARED.get(native, ())])
-    told = f"the name of solver {name!r} may not set {given!r}{reason}{close}; it may set "
-    told += ", ".join(listed) or "no option"
+    text = f"the name of solver {name!r} may not set {given!r}{reason}{close}; it may set "
+    text += ", ".join(listed) or "no option"
     if kind := {"pulp": "PulpSolver", "pyomo": "PyomoSolver"}.get(family):
-        told += (
+        text += (
             "; files, tolerances and others are set in Python alone: "
             f"solver={kind}({f'{family}:{native}'!r}, {native!r}, {{OPTION: VALUE}})"
         )
-    return InputError(told)
+    return InputError(text)
 
 
-def _told(values: Values) -> str:
+def _values_text(values: Values) -> str:
     if isinstance(values[0], str):
         return " or ".join(map(str, values))
     return f"{values[0]} to {values[1]}"

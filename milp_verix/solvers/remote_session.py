@@ -258,8 +258,8 @@ class RemoteSession:
             self._process, self._news = take(self._make), [("load", self._program)]
         news, self._news = self._news, []
         seconds = deadline - time.monotonic()
-        asked = replace(targets, seconds=seconds, start=start, probe=None)
-        question = (*news, ("minimise", cost, asked))
+        limited = replace(targets, seconds=seconds, start=start, probe=None)
+        question = (*news, ("minimise", cost, limited))
         try:
             said = self._process.ask(question, max(seconds, 0.0) + _GRACE_SECONDS)
         except SolverError:

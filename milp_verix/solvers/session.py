@@ -91,7 +91,7 @@ class Targets:
     first: IntArray | None = field(default=None, compare=False)
     certify: bool = False
 
-    def by(self, deadline: Deadline) -> "Targets":
+    def until(self, deadline: Deadline) -> "Targets":
         """Return these targets with ``deadline`` as their limits."""
         seconds, work = max(deadline.seconds, 0.0), max(deadline.units, 0)
         return replace(self, seconds=seconds, work=work)

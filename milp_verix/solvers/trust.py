@@ -108,16 +108,16 @@ def ask_control(session: Session) -> None:
             raise _refused(session, f"{type(error).__name__}: {error}") from error
         right = result.point is not None and np.abs(result.point - 1.0).max() < _NEAR
         if not (right and _OPTIMUM - _NEAR < result.bound <= _OPTIMUM):
-            told = result.detail or result.status.value
+            detail = result.detail or result.status.value
             if result.status in (SolveStatus.OPTIMAL, SolveStatus.TARGET):
-                told += f", bound {result.bound:g}, point {result.point}"
-            raise _refused(session, told)
+                detail += f", bound {result.bound:g}, point {result.point}"
+            raise _refused(session, detail)
     session.close()
 
 
-def _refused(session: Session, told: str) -> SolverUnavailableError:
+def _refused(session: Session, text: str) -> SolverUnavailableError:
     return SolverUnavailableError(
-        f"{session.name} fails a program of two binaries whose optimum is 2 ({told}): look at its "
+        f"{session.name} fails a program of two binaries whose optimum is 2 ({text}): look at its "
         "installation and licence, or use another solver, such as highs"
     )
 
@@ -302,9 +302,9 @@ class FamilySession(OwnSession):
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         self._before("minimising")
         assert self._kept is not None
-        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._posed(cost))
+        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._solve_of(cost))
 
-    def _posed(self, cost: FloatArray) -> Solve:
+    def _solve_of(self, cost: FloatArray) -> Solve:
         """Return what minimises ``cost`` with a cutoff."""
         raise NotImplementedError
 

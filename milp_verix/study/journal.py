@@ -123,7 +123,7 @@ class Journal:
             with _locked(self._file):  # nobody is in the middle of a line
                 best = _best(path, warn)
                 self.statuses = {name: STATUSES[rank] for name, (rank, _) in best.items()}
-                if not self.statuses and not _begun(self._file):
+                if not self.statuses and not _started(self._file):
                     raise InputError(
                         f"{path} is no journal: no line of it is a record; name another file"
                     )
@@ -273,7 +273,7 @@ def _without_torn_line(file: int) -> int:
     return end
 
 
-def _begun(file: int) -> bool:
+def _started(file: int) -> bool:
     """Tell whether a file without records is empty, or the start of its first one."""
     first = _piece(file, 0, _TAIL)
     return b"\n" not in first and first.startswith(_START[: len(first)])

@@ -84,7 +84,7 @@ def part_of(
 
 def _fitting(settings: Sequence[Setting]) -> list[Setting]:
     """Return the settings whose solver is here and takes the formulation; warn of the others."""
-    pairs = {s: (s.told.get("solver"), s.told.get("formulation")) for s in settings}
+    pairs = {s: (s.options.get("solver"), s.options.get("formulation")) for s in settings}
     # auto chooses a solver that fits
     unfit = {
         (solver, formulation): reason
@@ -93,10 +93,10 @@ def _fitting(settings: Sequence[Setting]) -> list[Setting]:
         if (reason := why_unfit(solver, formulation)) is not None
     }
     fitting = [setting for setting in settings if pairs[setting] not in unfit]
-    told = [f"{solver}, {formulation}: {why}" for (solver, formulation), why in unfit.items()]
+    parts = [f"{solver}, {formulation}: {why}" for (solver, formulation), why in unfit.items()]
     if not fitting:
-        raise InputError(f"no pair of the grid fits: {'; '.join(told)}")
-    for text in told:
+        raise InputError(f"no pair of the grid fits: {'; '.join(parts)}")
+    for text in parts:
         warnings.warn(f"left out of the grid: {text}", stacklevel=2)
     return fitting
 

@@ -131,18 +131,18 @@ def write_notice(
         raise InputError(f"a notice needs proven ranges: {ranges.unknown_reason}")
     for other, name in ((contrast, "the contrast"), (importance, "the importance")):
         if isinstance(other, Result) and (
-            told := difference_of(other, ranges, ("directions",), "in the ranges")
+            words := difference_of(other, ranges, ("directions",), "in the ranges")
         ):
             raise InputError(
-                f"{name} is about another question than the ranges: its {told}; ask both of the "
+                f"{name} is about another question than the ranges: its {words}; ask both of the "
                 "same model and input, with the same arguments"
             )
     proof = None
     if certificate is not None:
-        from milp_verix.certificates.restated import proof_told  # it loads the checker
+        from milp_verix.certificates.restated import proof_text  # it loads the checker
 
         near = [] if path is None else [Path(path).parent]
-        proof = proof_told(Path(certificate), ranges, [*near, Path()])
+        proof = proof_text(Path(certificate), ranges, [*near, Path()])
     text = notice_page(ranges, contrast, importance, proof)
     return written(text, path, "the notice ")
 

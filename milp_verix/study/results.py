@@ -35,7 +35,7 @@ class ResultsFolder:
         self._path = path
         with refusing(f"cannot make the folder {path}"):
             path.mkdir(exist_ok=True)
-        self._told = Path(_relative(path.resolve(), journal.resolve().parent))
+        self._relative_folder = Path(_relative(path.resolve(), journal.resolve().parent))
 
     def write(self, key: str, content: bytes) -> str:
         """Write the result of a task; return its path as the record tells it."""
@@ -43,7 +43,7 @@ class ResultsFolder:
         with refusing(f"cannot write to {self._path}"):
             (self._path / name).parent.mkdir(exist_ok=True)
         write_atomically(self._path / name, content)
-        return (self._told / name).as_posix()
+        return (self._relative_folder / name).as_posix()
 
 
 def default_folder(journal: Path) -> Path:
@@ -69,17 +69,17 @@ def read_result(
     from milp_verix.results.contrast import ContrastiveExplanation
     from milp_verix.results.explanation import Explanation
 
-    told = record.get("result")
-    if not isinstance(told, str):  # None, or a table's empty cell
+    stored = record.get("result")
+    if not isinstance(stored, str):  # None, or a table's empty cell
         return None
     if results is None:
-        path = place(Path(journal).resolve().parent, told)
+        path = place(Path(journal).resolve().parent, stored)
     else:
         path = place(Path(results), file_of(record["key"]))
     if path is None:
         raise InputError(
-            f"the journal {journal} names the result {told!r}, which is outside its folder; if you "
-            "trust it, give the folder of results as results=FOLDER"
+            f"the journal {journal} names the result {stored!r}, which is outside its folder; if "
+            "you trust it, give the folder of results as results=FOLDER"
         )
     kind = ContrastiveExplanation if record.get("task") == "contrastive" else Explanation
     return kind.from_json(path)

@@ -147,16 +147,16 @@ def times_of(
     places = {instance: place for place, instance in enumerate(instances)}
     lines = {pair: line for line, pair in enumerate(pairs)}
     seconds = np.full((len(pairs), len(instances)), np.inf)
-    asked = np.zeros(seconds.shape, dtype=bool)
+    attempted = np.zeros(seconds.shape, dtype=bool)
     for row in rows:
         at = lines[Pair(row["solver"], row["formulation"])], places[row["instance"]]
-        asked[at] = True
+        attempted[at] = True
         if row["answer"] != "unknown" and (limit is None or row[column] <= limit):
             seconds[at] = row[column]
     if limit is None:
         limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
         limit = max(limits) if limits else max((row[column] for row in rows), default=1.0)
-    return SolverTimes(tuple(pairs), tuple(instances), seconds, asked, limit)
+    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit)
 
 
 def _rows(record: Record) -> list[dict[str, Any]]:

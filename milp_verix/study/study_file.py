@@ -209,9 +209,9 @@ def _refuse_unknown(
 
 
 def _refuse_kinds(keys: Mapping[str, Any], where: str) -> None:
-    for name, (kinds, told) in _KINDS.items():
+    for name, (kinds, text) in _KINDS.items():
         if name in keys and not isinstance(keys[name], kinds):
-            raise InputError(f"{where}: {name} is {told}, got {keys[name]!r}")
+            raise InputError(f"{where}: {name} is {text}, got {keys[name]!r}")
 
 
 def _list(path: Path, name: str, values: Any) -> list[Any]:

@@ -45,8 +45,8 @@ class StudyFrame(pd.DataFrame):  # type: ignore[misc]
 
     def to_csv(self, *args: Any, **options: Any) -> str | None:
         """Write the table as pandas does; no spreadsheet or terminal obeys its cells."""
-        told = self.map(harmless).rename(columns=harmless)
-        return cast(str | None, pd.DataFrame.to_csv(told, *args, **options))
+        frame = self.map(harmless).rename(columns=harmless)
+        return cast(str | None, pd.DataFrame.to_csv(frame, *args, **options))
 
     def columns_used(self, results: str | Path | None = None) -> "TableUse":
         """Return how often the decisions in these rows need each column of the input.

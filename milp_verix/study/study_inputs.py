@@ -28,7 +28,7 @@ _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .par
 class Inputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
 
-    ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source; ``told``
+    ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source; ``remarks``
     are notes on all of them. ``read`` raises ``InputError`` where an input cannot be read; the
     others are not affected.
     """
@@ -38,7 +38,7 @@ class Inputs:
     name: Callable[[int], str | None] = lambda _: None
     notes: Callable[[int], tuple[str, ...]] = lambda _: ()
     place: Callable[[int], str] = "input {}".format
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
@@ -64,7 +64,7 @@ def inputs_of(
     if is_frame(source) or suffix in (".csv", ".parquet"):
         table = tables.number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
-        return Inputs(len(table.values), table.row, place=table.place, told=table.notes)
+        return Inputs(len(table.values), table.row, place=table.place, remarks=table.notes)
     if isinstance(source, str | Path):
         return _fitting(_stored(str(source), size, columns), size, str(source))
     if columns is not None:
@@ -105,9 +105,11 @@ def indices_in(text: str, count: int) -> list[int]:
 
 def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
     """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     if names is None and one_row.has_names(source[0]):
-        names, told = one_row.in_order([*(one_row.row_of(source[0]) or ())], None, "the first row")
+        names, remarks = one_row.in_order(
+            [*(one_row.row_of(source[0]) or ())], None, "the first row"
+        )
 
     def read(index: int) -> NDArray[Any]:
         row = one_row.row_of(source[index])
@@ -120,7 +122,7 @@ def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
         row = one_row.row_of(source[index])
         return () if row is None else one_row.in_order([*row], names, "the row")[1]
 
-    return Inputs(len(source), read, notes=notes, told=told)
+    return Inputs(len(source), read, notes=notes, remarks=remarks)
 
 
 def _fitting(values: NDArray[Any], size: int, what: str) -> Inputs:
@@ -224,7 +226,7 @@ def _table(
     description: Description,
 ) -> Inputs:
     """Return the inputs in numbered ``lines`` of cells."""
-    _, told = one_row.features_among(description.features, header, what)
+    _, remarks = one_row.features_among(description.features, header, what)
     if not lines:
         raise InputError(f"{what} holds no rows, expected one for each input")
 
@@ -236,7 +238,7 @@ def _table(
         tables.refuse_other_length(cells, len(header), place(index))
         return _row(dict(zip(header, cells, strict=True)), description, place(index))
 
-    return Inputs(len(lines), read, place=place, told=told)
+    return Inputs(len(lines), read, place=place, remarks=remarks)
 
 
 def _row(row: Any, description: Description, where: str) -> FloatArray:
@@ -267,7 +269,7 @@ def stored_inputs(
         decoded = input_files.decoded_note(given.name(index) or "")
         return () if decoded is None else (decoded,)
 
-    return replace(given, read=read, notes=notes, told=(*given.told, *scaled))
+    return replace(given, read=read, notes=notes, remarks=(*given.remarks, *scaled))
 
 
 def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:

@@ -55,10 +55,10 @@ def study_page(
     many of them are shown, spread evenly, each with so many ``counterfactuals``. Raises
     ``InputError`` for a journal that cannot be read or holds no record.
     """
-    told = list[str]()
+    words = list[str]()
 
     def tell(text: str) -> None:
-        told.append(text.removeprefix(f"{journal}: "))
+        words.append(text.removeprefix(f"{journal}: "))
         warn(text)
 
     rows = read_rows(journal, tell)
@@ -77,7 +77,7 @@ def study_page(
         "study.html",
         title=f"Study {journal.name}",
         lead=study_summary.totals(rows),
-        question=_question(rows, settings, examples, told),
+        question=_question(rows, settings, examples, words),
         shared=[
             (name.replace("_", " "), typeset(value_text(value)))
             for name, value in settings.shared.items()
@@ -112,7 +112,7 @@ class _Columns:
     """The part of each column in words, and as bars: classes with colours, columns with shares."""
 
     sentence: str
-    asked: str
+    question: str
     classes: Sequence[tuple[str, str]]
     bars: Sequence[tuple[str, Sequence[tuple[str, str, str, float]], str]]
 
@@ -137,15 +137,15 @@ def _columns(
             (name, class_colour(place), share_text(share), 100 * share)
             for place, ((name, _), share) in enumerate(zip(use.classes, column.needed, strict=True))
         ]
-        told = [f"typically {column.typical}"] if column.typical else []
+        parts = [f"typically {column.typical}"] if column.typical else []
         if column.no_part:
-            told.append(f"proven to play no part in {share_text(column.no_part)}")
+            parts.append(f"proven to play no part in {share_text(column.no_part)}")
         if column.still:
-            told.append(f"stays as it is in {share_text(column.still)}")
+            parts.append(f"stays as it is in {share_text(column.still)}")
         if column.open:
-            told.append(f"not decided in {share_text(column.open)}")
-        bars.append((column.name, shares, typeset("; ".join(told))))
-    return _Columns(columns_sentence(use), use.asked, classes, bars)
+            parts.append(f"not decided in {share_text(column.open)}")
+        bars.append((column.name, shares, typeset("; ".join(parts))))
+    return _Columns(columns_sentence(use), use.question, classes, bars)
 
 
 def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:
@@ -169,19 +169,22 @@ def _examples(there: Sequence[StoredTask]) -> dict[str, Result]:
 
 
 def _question(
-    rows: Sequence[TaskRow], settings: Settings, examples: dict[str, Result], told_of: Sequence[str]
+    rows: Sequence[TaskRow],
+    settings: Settings,
+    examples: dict[str, Result],
+    journals: Sequence[str],
 ) -> list[tuple[str, str]]:
     files = {name.split()[0]: result.model.file for name, result in examples.items()}
     indices = sorted({row.index for row in rows})
-    told = study_summary.ranges(indices)
-    if len(told) > 200:
-        told = told[:200].rpartition(",")[0] + ", …"
+    words = study_summary.ranges(indices)
+    if len(words) > 200:
+        words = words[:200].rpartition(",")[0] + ", …"
     return [
         *(
             ("network", f"{files.get(network, 'file unknown')}, hash {network}")
             for network in settings.networks
         ),
-        ("inputs", f"{len(indices)}: {told}"),
+        ("inputs", f"{len(indices)}: {words}"),
         ("tasks", ", ".join(settings.tasks)),
         ("radii", ", ".join(radius_text(radius) for radius in settings.radii)),
         *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
@@ -189,7 +192,7 @@ def _question(
             ("note", f"{note} ({counted(count, 'task')})")
             for note, count in Counter(note for row in rows for note in row.notes).most_common(12)
         ),
-        *(("journal", text) for text in told_of),
+        *(("journal", text) for text in journals),
     ]
 
 
@@ -269,7 +272,7 @@ class Card:
     prediction: str
     named: bool
     sentence: str
-    told: str
+    details: str
     shown: View
 
 
@@ -286,17 +289,17 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) ->
         most = counterfactuals
         if most is None:
             most = FEW if image_view(result) is not None else len(result.groups)
-        told, shown = outcome(result), view(result, most, f"{name}: features")
+        text, shown = outcome(result), view(result, most, f"{name}: features")
         if named := bool(result.class_names):
             prediction = named_prediction(result, result.prediction)
         if result.inputs is not None:
             said = typeset(sentence(result))
     except InputError as error:
-        told, shown = "its whole result cannot be read", View(note=str(error))
-    told = " · ".join(
-        filter(None, (settings.short(row), told, row.reason, seconds_text(row.seconds)))
+        text, shown = "its whole result cannot be read", View(note=str(error))
+    text = " · ".join(
+        filter(None, (settings.short(row), text, row.reason, seconds_text(row.seconds)))
     )
-    return Card(row, name, anchor(row), prediction, named, said, told, shown)
+    return Card(row, name, anchor(row), prediction, named, said, text, shown)
 
 
 def predicted(row: TaskRow, missing: str = "") -> str:

@@ -38,21 +38,21 @@ def command(
     if settings.tasks != ("explain",):
         parts.append(["--task", ",".join(settings.tasks)])
     defaults = _defaults(settings.tasks)
-    told: dict[str, list[Any]] = {}
+    fields: dict[str, list[Any]] = {}
     for setting in {id(row.setting): row.setting for row in rows}.values():
         for name, value in setting.items():
             # other names are no arguments of these tasks, and might be options that write files
             if name in defaults and (value != defaults[name] or name in settings.varies):
-                told.setdefault(name, []).append(value)
-    for name, values in told.items():
+                fields.setdefault(name, []).append(value)
+    for name, values in fields.items():
         parts += _option(name, values)
     return " \\\n  ".join(shlex.join(_printable(part)) for part in parts)
 
 
-def _file(name: str, told_as: str) -> str:
+def _file(name: str, spoken: str) -> str:
     """Return the name of a file as an argument that is no option."""
     if not name.isprintable():
-        return told_as
+        return spoken
     return f"./{name}" if name.startswith("-") else name
 
 
@@ -79,7 +79,7 @@ def _defaults(tasks: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for task in tasks:
         if task in FUNCTIONS:
-            found |= settings_of([task], {"epsilon": [0.0]}, {})[0].told
+            found |= settings_of([task], {"epsilon": [0.0]}, {})[0].options
     return found
 
 
@@ -202,5 +202,5 @@ def totals(rows: Sequence[TaskRow]) -> str:
     ended = ", ".join(f"{counts[status]} {status}" for status in STATUSES)
     inputs = len({row.index for row in rows})
     spent = seconds_text(math.fsum(row.seconds for row in rows))
-    told = f"{counted(len(rows), 'task')} about {counted(inputs, 'input')}: {ended}"
-    return f"{told}; {spent} in all tasks together."
+    text = f"{counted(len(rows), 'task')} about {counted(inputs, 'input')}: {ended}"
+    return f"{text}; {spent} in all tasks together."

@@ -30,7 +30,7 @@ from milp_verix.study.study_rows import StoredTask, radius_text, read_rows, stor
 from milp_verix.views.facts import domain_parts
 from milp_verix.views.labels import labels_of
 from milp_verix.views.text_tables import ColumnUse, TableUse
-from milp_verix.views.wording import norm_told, restrictions
+from milp_verix.views.wording import norm_suffix, restrictions
 
 if TYPE_CHECKING:
     from milp_verix.study.study_frame import StudyFrame
@@ -108,7 +108,7 @@ class _Tally:
             value = texts[feature] if words else float(x[result.groups[feature][0]])
             self.values[feature].append(value)
 
-    def use(self, asked: str) -> TableUse:
+    def use(self, question: str) -> TableUse:
         """Return the shares of all columns, the one that is needed most often first."""
         classes = tuple(sorted(self.decisions.items()))
         every = sum(self.decisions.values())
@@ -121,7 +121,7 @@ class _Tally:
             typical = self._typical(place)
             columns.append(ColumnUse(name, shares, in_all, open_, no_part, still, typical))
         columns.sort(key=lambda column: (-column.in_all, column.no_part))
-        return TableUse(tuple(columns), classes, asked)
+        return TableUse(tuple(columns), classes, question)
 
     def _typical(self, feature: int) -> str:
         """Return the middle half of the kept numbers, or the most frequent words."""
@@ -130,12 +130,12 @@ class _Tally:
             return ""
         words = [value for value in values if isinstance(value, str)]
         if words:
-            told, left = [], len(values) * _ALWAYS
+            parts, left = [], len(values) * _ALWAYS
             for word, count in Counter(words).most_common(3):
-                told.append(word)
+                parts.append(word)
                 if (left := left - count) <= 0:
                     break
-            return ", ".join(told)
+            return ", ".join(parts)
         ends = np.quantile(np.array(values, dtype=np.float64), [0.25, 0.75], method="nearest")
         unit = f" {self.kinds[feature].unit or ''}".rstrip() if self.kinds else ""
         low, high = (nearest(float(end)) for end in ends)
@@ -201,9 +201,9 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
                 tally.add(result)
     if tally is not None:
         row = tasks[0].row
-        radius = f"ε = {radius_text(row.epsilon)}{norm_told(first)}"
-        asked = [row.task, radius, *restrictions(first), *domain_parts(first)]
-        return tally.use(", ".join(asked))
+        radius = f"ε = {radius_text(row.epsilon)}{norm_suffix(first)}"
+        parts = [row.task, radius, *restrictions(first), *domain_parts(first)]
+        return tally.use(", ".join(parts))
     raise InputError(
         f"{journal} has no explanation with a whole result: columns are counted over the results "
         "of explain or minimum, which a study keeps unless it is asked not to"

@@ -59,7 +59,7 @@ class Setting:
 
     task: str
     arguments: Mapping[str, Any]
-    told: Mapping[str, Any]
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,8 +111,8 @@ def settings_of(
         for values in product(*axes.values()):
             arguments = {**fixed, **dict(zip(axes, values, strict=True))}
             complete = {**defaults, **arguments}
-            told = {name: told_in_json(value, name) for name, value in complete.items()}
-            found.append(Setting(kind, arguments, told))
+            fields = {name: value_in_json(value, name) for name, value in complete.items()}
+            found.append(Setting(kind, arguments, fields))
     return found
 
 
@@ -124,18 +124,20 @@ def tasks_of(
     for index in indices:
         name = inputs.name(index)
         x, problem, identity = _read(inputs, index, name)
-        notes = (*inputs.notes(index), *inputs.told) if problem is None else ()
+        notes = (*inputs.notes(index), *inputs.remarks) if problem is None else ()
         for setting in settings:
             # a solver's answer within a limit says nothing of another limit
             passing = () if setting.task == "compare" else LIMITS
-            lasting = {name: told for name, told in setting.told.items() if name not in passing}
+            lasting = {
+                name: options for name, options in setting.options.items() if name not in passing
+            }
             content = [hashed, identity, setting.task, lasting, version()]
             text = json.dumps(content, sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
             yield Task(key, index, name, x, problem, setting, hashed, notes)
 
 
-def told_in_json(value: Any, name: str) -> Any:
+def value_in_json(value: Any, name: str) -> Any:
     """Return an argument as JSON has it; its hash where it is long, or an array."""
     plain = _plain(value, name)
     text = json.dumps(plain, sort_keys=True)
@@ -226,7 +228,7 @@ def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
     except Exception as error:  # one task must not end the others, whatever is wrong with it
         kind = "" if isinstance(error, MilpVerixError) else f"{type(error).__name__}: "
         return failed(task, f"{kind}{error}", time.perf_counter() - started)
-    done = _done(result, float(task.setting.told.get("gap", 0.0)))
+    done = _done(result, float(task.setting.options.get("gap", 0.0)))
     if not done:
         partial.keep(result)
     if result.statistics.stopped == INTERRUPTED:
@@ -292,14 +294,14 @@ def _record(
 
 
 def _subject(task: Task) -> dict[str, Any]:
-    told = task.setting.told
+    options = task.setting.options
     return {
         "key": task.key,
         "index": task.index,
         **({} if task.name is None else {"name": task.name}),
         "task": task.setting.task,
-        "epsilon": told["epsilon"],
-        "settings": {name: value for name, value in told.items() if name != "epsilon"},
+        "epsilon": options["epsilon"],
+        "settings": {name: value for name, value in options.items() if name != "epsilon"},
         "network": task.network,
         "version": version(),
     }

@@ -215,13 +215,13 @@ def _in_cluster(
     sent = client.submit(_same, network, key=f"milp-verix-network-{study}", pure=False)
     running: dict[str, tuple[Any, Task]] = {}
     ended: SimpleQueue[Any] = SimpleQueue()
-    room, looked = 0, -_SECONDS_BETWEEN_LOOKS
+    threads, looked = 0, -_SECONDS_BETWEEN_LOOKS
     try:
         while True:
             if time.monotonic() - looked >= _SECONDS_BETWEEN_LOOKS:  # workers come and go
                 looked = time.monotonic()
-                room = _threads(client) or _IN_FLIGHT_WITHOUT_WORKERS
-            for task in islice(waiting, max(room - len(running), 0)):
+                threads = _threads(client) or _IN_FLIGHT_WITHOUT_WORKERS
+            for task in islice(waiting, max(threads - len(running), 0)):
                 key = f"milp-verix-{task.key[:16]}-{task.index}-{uuid4().hex}"
                 future = client.submit(_run, sent, task, whole, expected, key=key, pure=False)
                 running[key] = future, task

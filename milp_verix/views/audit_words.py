@@ -24,16 +24,16 @@ def audit_outcome(audit: Audit) -> str:
     """Return how far the set is from a minimal one, or from a sound one, in words."""
     if not audit.sound:
         return f"sound with {_more(audit)}" if audit.completed else "no completion is known"
-    spare, held = _without_room(audit)
+    spare, held = _unmovable(audit)
     undecided = f", {len(audit.unknown)} undecided" if audit.unknown else ""
     if spare:
         return f"too large by {counted(len(spare), 'feature')}{undecided}"
     if audit.unknown:
         return f"minimality is not known{undecided}"
-    return f"minimal: no feature{' with room to change' if held else ''} can be left out"
+    return f"minimal: no feature{' with headroom to change' if held else ''} can be left out"
 
 
-def _without_room(audit: Audit) -> tuple[list[int], list[int]]:
+def _unmovable(audit: Audit) -> tuple[list[int], list[int]]:
     """Return the features that can be left out, and those that stay as they are anyway."""
     still = {*audit.still}
     spare = [feature for feature in audit.removable if feature not in still]
@@ -50,53 +50,53 @@ def audit_sentence(audit: Audit) -> str:
     kept = audit.explanation
     claim = sentences.set_claim(audit, kept, "of the set")
     if audit.sound:
-        return " ".join([claim, *_spare(audit), *sentences.rules_told(audit)])
+        return " ".join([claim, *_spare(audit), *sentences.rules_sentences(audit)])
     if audit.counterexample is None:
         return " ".join(
-            [sentences.open_claim(claim, audit.unknown_reason), *sentences.rules_told(audit)]
+            [sentences.open_claim(claim, audit.unknown_reason), *sentences.rules_sentences(audit)]
         )
-    told = ["It is not enough to fix no feature."]
+    parts = ["It is not enough to fix no feature."]
     if kept:
-        told = [f"It is not enough that {sentences.kept_values(audit, kept, 'of the set')}."]
-    told.append(sentences.change_told(audit, audit.counterexample))
+        parts = [f"It is not enough that {sentences.kept_values(audit, kept, 'of the set')}."]
+    parts.append(sentences.change_sentence(audit, audit.counterexample))
     if audit.completed:
         missing = sentences.kept_values(audit, audit.added, "that are missing")
-        told.append(f"It is enough if {missing}{' as well' if kept else ''}.")
-        told += sentences.open_told(audit, audit.unknown, " for that")
-    return " ".join([*told, *sentences.scope_sentences(audit)])
+        parts.append(f"It is enough if {missing}{' as well' if kept else ''}.")
+        parts += sentences.open_sentences(audit, audit.unknown, " for that")
+    return " ".join([*parts, *sentences.scope_sentences(audit)])
 
 
 def _spare(audit: Audit) -> list[str]:
     """Return sentences on the features that a sound set does not need."""
-    kept, (spare, held) = audit.sound_set, _without_room(audit)
-    told = [f"{sentences.held_told(audit, held)}."] if held else []
+    kept, (spare, held) = audit.sound_set, _unmovable(audit)
+    parts = [f"{sentences.held_text(audit, held)}."] if held else []
     if spare:
         together = ", all at once" if len(spare) > 1 else ""
         free = spare  # all features that are free share the radius of L1 and L2
         if audit.norm != "linf":
             free = [f for f in range(len(audit.groups)) if f in spare or f not in kept]
         limits = "".join(f", {part}" for part in sentences.limit_parts(audit, free))
-        told.append(f"It does so without {labels_of(audit).named(spare)}, too{together}{limits}.")
+        parts.append(f"It does so without {labels_of(audit).named(spare)}, too{together}{limits}.")
     elif kept and not audit.unknown and held:
         others = "None of the others can" if len(kept) > 1 else "The other one can’t"
-        told.append(f"{others} be left out.")
+        parts.append(f"{others} be left out.")
     elif kept and not audit.unknown:
-        told.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
-    return [*told, *sentences.open_told(audit, audit.unknown)]
+        parts.append("None of them can be left out." if len(kept) > 1 else "It can’t be left out.")
+    return [*parts, *sentences.open_sentences(audit, audit.unknown)]
 
 
 def audit_facts(audit: Audit) -> facts.Facts:
     """Return the facts about ``audit`` that others have not."""
     labels = labels_of(audit)
-    told = [
+    rows = [
         ("audited", f"{audit.size} of {counted(len(audit.groups), 'feature')}"),
         *facts.features_facts(audit, audit.explanation),
     ]
     if audit.sound:
         proof = "" if audit.bound is None else f": no margin is above {up(audit.bound)}"
-        told += [("sound", f"yes, proven{proof}"), ("minimality", audit_outcome(audit))]
-        spare, _ = _without_room(audit)
-        told += [("left out", labels.listed(spare))] if spare else []
+        rows += [("sound", f"yes, proven{proof}"), ("minimality", audit_outcome(audit))]
+        spare, _ = _unmovable(audit)
+        rows += [("left out", labels.listed(spare))] if spare else []
     else:
         sound = f"not known: {audit.unknown_reason}"
         if audit.counterexample is not None:
@@ -105,12 +105,12 @@ def audit_facts(audit: Audit) -> facts.Facts:
         completion = f"none found: {', '.join(sorted(set(audit.unknown_reasons.values())))}"
         if audit.completed:
             completion = f"sound with {_more(audit)}, {len(audit.sound_set)} in all"
-        told += [("sound", sound), ("completion", completion)]
-        told += [("added", labels.listed(audit.added))] if audit.completed else []
-    told += facts.to_try([audit.unknown_reason, *audit.unknown_reasons.values()])
+        rows += [("sound", sound), ("completion", completion)]
+        rows += [("added", labels.listed(audit.added))] if audit.completed else []
+    rows += facts.to_try([audit.unknown_reason, *audit.unknown_reasons.values()])
     smallest = {"smallest sound set": audit.minimum, "smallest that holds it": audit.completion}
-    told += [(name, _minimum(one)) for name, one in smallest.items() if one is not None]
-    return told
+    rows += [(name, _minimum(one)) for name, one in smallest.items() if one is not None]
+    return rows
 
 
 def _minimum(found: Minimum) -> str:
@@ -123,11 +123,13 @@ def _minimum(found: Minimum) -> str:
 def check_sentence(about: Result, verdict: Verdict, free: FeatureSet) -> str:
     """Return the claim that the features ``free`` may change, or what refutes it."""
     if (point := _point(verdict)) is not None:
-        return " ".join([sentences.change_told(about, point), *sentences.scope_sentences(about)])
+        return " ".join(
+            [sentences.change_sentence(about, point), *sentences.scope_sentences(about)]
+        )
     kept = tuple(feature for feature in range(len(about.groups)) if feature not in free)
     claim = sentences.set_claim(about, kept, "that are fixed")
     claim = claim if verdict.holds else sentences.open_claim(claim, verdict.reason)
-    return " ".join([claim, *sentences.rules_told(about)])
+    return " ".join([claim, *sentences.rules_sentences(about)])
 
 
 def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> facts.Facts:

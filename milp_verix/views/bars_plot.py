@@ -16,7 +16,7 @@ from milp_verix.views.feature_status import AuditStatus, Status, audit_statuses,
 from milp_verix.views.image_view import MARK
 from milp_verix.views.importance_words import NAMES, bracket_of
 from milp_verix.views.labels import labels_of
-from milp_verix.views.radius_words import bracket_text, ends_told, single_feature, unit_of
+from milp_verix.views.radius_words import bracket_ends, bracket_text, single_feature, unit_of
 from milp_verix.views.ranges_words import range_text
 from milp_verix.views.result_words import words_of
 from milp_verix.views.style import (
@@ -35,7 +35,7 @@ from milp_verix.views.style import (
     run_facts,
     short_names,
     status_bars,
-    told_beside,
+    texts_beside,
     typeset,
     width_of,
 )
@@ -131,7 +131,7 @@ def importance_bars(found: Importance) -> Drawing:
     bar_rows(axes, names)
     axes.set_xlim(0.0, max(max(upper, default=0.0), 0.01) * 1.02)
     axes.set_xlabel(f"importance: {NAMES[found.index]}", **LABEL)
-    told_beside(axes, [bracket_of(found, one) for one in shown])
+    texts_beside(axes, [bracket_of(found, one) for one in shown])
     key_above(axes, height, {"proven": PROVEN, **({"open": OPEN} if any(open_) else {})})
     if found.beside is not None:
         _scores(sheet.axes(left + bars + numbers + gap, top, scores, height), height, found, shown)
@@ -215,7 +215,7 @@ def radii_bars(found: RobustnessRadii) -> Drawing:
     elif found.inputs is not None:
         unit = f"radius,{(unit_of(found)[1] or ' in input units').removeprefix(',')}"
     axes.set_xlabel(unit, **LABEL)
-    told_beside(axes, texts)
+    texts_beside(axes, texts)
     kinds = [
         (f"proven: {kept_text(found)}", PROVEN, PROVEN in colours),
         ("not decided", OPEN, any(open_)),
@@ -228,7 +228,7 @@ def radii_bars(found: RobustnessRadii) -> Drawing:
 
 def _ends(found: RobustnessRadii, bracket: RadiusBracket) -> tuple[float, float]:
     """Return the ends of the open part of a bar; features of different units as shares."""
-    feature, (lower, upper, reach, _) = single_feature(found, bracket), ends_told(found, bracket)
+    feature, (lower, upper, reach, _) = single_feature(found, bracket), bracket_ends(found, bracket)
     if feature is not None:
         if feature.whole and bracket.settled:
             upper = lower  # there is nothing between two steps
@@ -259,7 +259,7 @@ def ranges_bars(found: Ranges) -> Drawing:
     axes = sheet.axes(left, top, 3.2, height)
     for row, one in enumerate(shown):
         _track(axes, found, one, row)
-    told_beside(axes, texts)
+    texts_beside(axes, texts)
     bar_rows(axes, names)
     axes.grid(visible=False)
     axes.set_xlim(-0.02, 1.02)

@@ -14,7 +14,7 @@ from milp_verix.results.contrast import (
 from milp_verix.views import sentences, wording
 from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, features_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.sentences import limit_parts, room_parts, rules_told, scope_sentences
+from milp_verix.views.sentences import limit_parts, move_parts, rules_sentences, scope_sentences
 from milp_verix.views.wording import change_text, joined
 
 _SETS, _NAMED = 3, 3
@@ -29,8 +29,8 @@ def contrast_headline(found: ContrastiveExplanation) -> str:
         nothing = f"no change in the ball{_held_text(found)} {change_text(found)}"
         return f"{prediction}, {nothing if found.robust else 'no contrast found'}"
     changed = wording.becomes_text(found, found.counterfactual)
-    told = f"{prediction} {changed}, by {found.size} of {counted(len(found.groups), 'feature')}"
-    return told if found.distance is None else f"{told}, at distance {_distance_text(found)}"
+    text = f"{prediction} {changed}, by {found.size} of {counted(len(found.groups), 'feature')}"
+    return text if found.distance is None else f"{text}, at distance {_distance_text(found)}"
 
 
 def _distance_text(found: ContrastiveExplanation) -> str:
@@ -39,8 +39,8 @@ def _distance_text(found: ContrastiveExplanation) -> str:
     It has four digits, and more where no change is to be nearer than it by a share of 0.1 %.
     """
     distance, bound = found.distance or 0.0, found.lower_bound or 0.0
-    told = (up(distance, digits) for digits in range(4, 17))
-    near = (one for one in told if bound >= (1 - NEAREST_GAP) * float(one))
+    texts = (up(distance, digits) for digits in range(4, 17))
+    near = (one for one in texts if bound >= (1 - NEAREST_GAP) * float(one))
     return next(near, exact(distance)) if found.proven else up(distance)
 
 
@@ -73,21 +73,21 @@ def _held_text(found: ContrastiveExplanation) -> str:
     if not found.must_not:
         return " that keeps to the given directions" * one_way
     names = found.feature_names
-    told = counted(len(found.must_not), "given feature")
+    text = counted(len(found.must_not), "given feature")
     if names is not None and len(found.must_not) <= _NAMED:
-        told = " and ".join(names[feature] for feature in found.must_not)
-    return f" that leaves {told} alone{' and keeps to the given directions' * one_way}"
+        text = " and ".join(names[feature] for feature in found.must_not)
+    return f" that leaves {text} alone{' and keeps to the given directions' * one_way}"
 
 
 def contrast_sentence(found: ContrastiveExplanation) -> str:
     """Return the change that is enough, and whether a smaller one is."""
     if found.robust:
         one_way = _one_way(found, "up") + _one_way(found, "down")
-        limits = _limits(found, room_parts, one_way=one_way)
-        told = [sentences.claim_text([wording.stays_text(found), *limits])]
+        limits = _limits(found, move_parts, one_way=one_way)
+        parts = [sentences.claim_text([wording.stays_text(found), *limits])]
     elif found.counterfactual is None:
-        none = f"No change was found that {change_text(found)}{limits_told(found)}"
-        told = [f"{none}; there may be one."]
+        none = f"No change was found that {change_text(found)}{limits_text(found)}"
+        parts = [f"{none}; there may be one."]
     else:
         plain = found.against is None and found.delta is None
         least = f"{_less_text(found)} {'does that' if plain else change_text(found)}"
@@ -95,15 +95,15 @@ def contrast_sentence(found: ContrastiveExplanation) -> str:
         if found.distance is not None:
             least = f"{'No such' if found.proven else 'It is open if such a'} change is nearer"
             least += f"{at_costs(found)} by more than {percent(NEAREST_GAP)} %"
-        told = [sentences.change_told(found, found.counterfactual)]
-        told.append(f"{least}{limits_told(found)}.")
+        parts = [sentences.change_sentence(found, found.counterfactual)]
+        parts.append(f"{least}{limits_text(found)}.")
     for other in found.alternatives:
-        changed = sentences.change_told(found, other.counterfactual)
-        told.append(f"Or: {changed[0].lower()}{changed[1:]}")
-    return " ".join([*told, *rules_told(found)])
+        changed = sentences.change_sentence(found, other.counterfactual)
+        parts.append(f"Or: {changed[0].lower()}{changed[1:]}")
+    return " ".join([*parts, *rules_sentences(found)])
 
 
-def limits_told(found: ContrastiveExplanation) -> str:
+def limits_text(found: ContrastiveExplanation) -> str:
     """Return the limits of the changes that were sought, each behind a comma."""
     return "".join(f", {part}" for part in _limits(found, limit_parts))
 
@@ -129,12 +129,12 @@ def directions_of(found: ContrastiveExplanation) -> list[str]:
     """Return ``["age only rises"]`` and the like: the one way in which features may change."""
     if found.inputs is None:
         return []
-    told = []
+    parts = []
     for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
         names = [found.inputs.names[feature] for feature in _one_way(found, direction)]
         if names:
-            told.append(f"{joined(names)} only {one if len(names) == 1 else several}")
-    return told
+            parts.append(f"{joined(names)} only {one if len(names) == 1 else several}")
+    return parts
 
 
 def _one_way(found: ContrastiveExplanation, direction: str) -> list[int]:
@@ -148,12 +148,12 @@ def _one_way(found: ContrastiveExplanation, direction: str) -> list[int]:
 
 def contrast_facts(found: ContrastiveExplanation) -> Facts:
     """Return the facts about ``found`` that others have not."""
-    told: Facts = []
+    rows: Facts = []
     if found.must_not:
-        told.append(("held", labels_of(found).listed(found.must_not)))
-    told += [("direction", text) for text in directions_of(found)]
+        rows.append(("held", labels_of(found).listed(found.must_not)))
+    rows += [("direction", text) for text in directions_of(found)]
     if found.contrast is not None and found.counterfactual is not None:
-        told += [
+        rows += [
             ("contrast", f"{found.size} of {counted(len(found.groups), 'feature')}"),
             *features_facts(found, found.contrast),
             ("counterfactual", wording.becomes_text(found, found.counterfactual)),
@@ -161,27 +161,27 @@ def contrast_facts(found: ContrastiveExplanation) -> Facts:
         ]
     if found.distance is not None:
         weighed = ", times its cost" if found.costs is not None else ""
-        told.append(("distance", f"{_distance_text(found)}, {_SHARES}{weighed}"))
+        rows.append(("distance", f"{_distance_text(found)}, {_SHARES}{weighed}"))
     elif found.costs is not None and found.cost is not None:
-        told.append(("cost", nearest(found.cost)))
-    told.append(("minimum", contrast_outcome(found)))
-    told += [("or", _alternative(found, other)) for other in found.alternatives]
+        rows.append(("cost", nearest(found.cost)))
+    rows.append(("minimum", contrast_outcome(found)))
+    rows += [("or", _alternative(found, other)) for other in found.alternatives]
     if not found.proven:
-        told += to_try([found.statistics.stopped, found.unknown_reason])
-    return told
+        rows += to_try([found.statistics.stopped, found.unknown_reason])
+    return rows
 
 
 def _alternative(found: ContrastiveExplanation, other: Alternative) -> str:
     """Return another change, its cost, and what is proven of it."""
     labels, cost = labels_of(found), found.cost_of(other.contrast, other.counterfactual)
-    told = ", ".join(labels.short(feature) for feature in other.contrast)
+    text = ", ".join(labels.short(feature) for feature in other.contrast)
     if found.inputs is not None:
-        told = ", ".join(change_texts(found, other.counterfactual))
+        text = ", ".join(change_texts(found, other.counterfactual))
     what = f"distance {up(cost)}" if found.scales is not None else f"cost {nearest(cost)}"
     proof = "proven to be the least that does not change all of a set above"
     if other.unknown_reason is not None:
         proof = f"none below {down(other.lower_bound)}; open: {other.unknown_reason}"
-    return f"{told} {wording.becomes_text(found, other.counterfactual)}; {what}, {proof}"
+    return f"{text} {wording.becomes_text(found, other.counterfactual)}; {what}, {proof}"
 
 
 def enumeration_headline(found: Enumeration) -> str:
@@ -194,46 +194,46 @@ def enumeration_headline(found: Enumeration) -> str:
 def enumeration_sentence(found: Enumeration) -> str:
     """Return the minimal sets of both kinds in words, and whether there may be others."""
     if found.abductive == ((),):
-        return " ".join([sentences.set_claim(found, ()), *rules_told(found)])
-    told, explained = [], f"{wording.decided(found)}{wording.compared(found)}"
+        return " ".join([sentences.set_claim(found, ()), *rules_sentences(found)])
+    parts, explained = [], f"{wording.decided(found)}{wording.compared(found)}"
     if sets := found.abductive:
         which = "This minimal set" if len(sets) == 1 else f"Each of these {len(sets)} minimal sets"
-        told.append(f"{which} of features explains {explained}: {_told_sets(found, sets)}.")
+        parts.append(f"{which} of features explains {explained}: {_sets_text(found, sets)}.")
     if sets := tuple(found.contrastive):
         which = "this minimal set" if len(sets) == 1 else f"any of these {len(sets)} minimal sets"
-        told.append(f"Some change of {which} {change_text(found)}: {_told_sets(found, sets)}.")
+        parts.append(f"Some change of {which} {change_text(found)}: {_sets_text(found, sets)}.")
     if needed := found.necessary:
         names = joined([labels_of(found)[feature] for feature in needed])
-        told.append(f"Every explanation contains {names}.")
+        parts.append(f"Every explanation contains {names}.")
     others = f"There may be others: {_reason(found)}."
-    told.append("There are no others." if found.complete else others)
-    return " ".join([*told, *scope_sentences(found)])
+    parts.append("There are no others." if found.complete else others)
+    return " ".join([*parts, *scope_sentences(found)])
 
 
 def _reason(found: Enumeration) -> str:
     return found.statistics.stopped or found.unknown_reason or "unknown"
 
 
-def _told_sets(found: Enumeration, sets: tuple[FeatureSet, ...]) -> str:
-    labels, told = labels_of(found), []
+def _sets_text(found: Enumeration, sets: tuple[FeatureSet, ...]) -> str:
+    labels, parts = labels_of(found), []
     for one in sets[:_SETS]:
         names = [labels[feature] for feature in one]
-        told.append(joined(names) if len(names) <= SHOWN else counted(len(names), "feature"))
+        parts.append(joined(names) if len(names) <= SHOWN else counted(len(names), "feature"))
     more = [counted(len(sets) - _SETS, "other set")] if len(sets) > _SETS else []
-    return "; ".join([*told, *more])
+    return "; ".join([*parts, *more])
 
 
 def enumeration_facts(found: Enumeration) -> Facts:
     """Return the facts about ``found`` that others have not."""
-    labels, told = labels_of(found), axes_facts(found)
+    labels, rows = labels_of(found), axes_facts(found)
     for name, sets, what in (
         ("abductive", found.abductive, f"with each one fixed, {wording.kept_text(found)}"),
         ("contrastive", tuple(found.contrastive), f"a change of each one {change_text(found)}"),
     ):
-        told.append((name, f"{_sizes(sets)}: {what}" if sets else "none"))
-        told += [("", labels.listed(one) or "the empty set") for one in sets[:SHOWN]]
+        rows.append((name, f"{_sizes(sets)}: {what}" if sets else "none"))
+        rows += [("", labels.listed(one) or "the empty set") for one in sets[:SHOWN]]
         if len(sets) > SHOWN:
-            told.append(("", f"… and {len(sets) - SHOWN} more"))
+            rows.append(("", f"… and {len(sets) - SHOWN} more"))
     least = counted(found.lower_bound, "feature")
     smallest = (
         "not known: sets are not found in the order of their size, so explain may find a smaller "
@@ -243,10 +243,10 @@ def enumeration_facts(found: Enumeration) -> Facts:
         size = counted(len(found.minimum), "feature")
         smallest = f"{size}, proven: no explanation in the ball has fewer"
     complete = "yes, proven: there are no others" if found.complete else f"no: {_reason(found)}"
-    told += [("smallest", smallest), ("complete", complete)]
+    rows += [("smallest", smallest), ("complete", complete)]
     if not found.complete and found.statistics.stopped != "limit":
-        told += to_try([found.statistics.stopped, found.unknown_reason])
-    return told
+        rows += to_try([found.statistics.stopped, found.unknown_reason])
+    return rows
 
 
 def _sizes(sets: tuple[FeatureSet, ...]) -> str:

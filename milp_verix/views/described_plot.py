@@ -119,10 +119,10 @@ def contrast_rows(found: ContrastiveExplanation) -> style.Drawing:
 def _one_way(found: ContrastiveExplanation, row: DescribedRow) -> DescribedRow:
     """Return a row whose room goes no way in which contrasts may not change the feature."""
     assert found.inputs is not None
-    low, high = row.track.room
+    low, high = row.track.headroom
     only = found.inputs.features[row.feature].only
-    room = (row.track.at if only == "up" else low, row.track.at if only == "down" else high)
-    return row._replace(track=row.track._replace(room=room))
+    headroom = (row.track.at if only == "up" else low, row.track.at if only == "down" else high)
+    return row._replace(track=row.track._replace(headroom=headroom))
 
 
 def audit_rows(audit: Audit) -> style.Drawing:
@@ -161,14 +161,14 @@ def _beside(result: Result, row: DescribedRow, point: Counterfactual, *, named: 
     """Return the other value of a row, and how many other features change with it."""
     others = change_texts(result, point, labels_of(result)[row.feature])
     others = others[1:] if row.becomes else others
-    told = row.becomes or row.value
+    text = row.becomes or row.value
     if len(others) == 1:
-        told += f" and {shortened(style.typeset(others[0]), _LONGEST_CHANGE)}"
+        text += f" and {shortened(style.typeset(others[0]), _LONGEST_CHANGE)}"
     elif others:
-        told += f" and {counted(len(others), 'other change')}"
+        text += f" and {counted(len(others), 'other change')}"
     if named and isinstance(point.prediction, int):
-        told += f": {named_prediction(result, point.prediction)}"
-    return told
+        text += f": {named_prediction(result, point.prediction)}"
+    return text
 
 
 def _figure(result: Result, lines: list[_Line], heading: str, keys: list[_Key]) -> style.Drawing:
@@ -252,7 +252,7 @@ def _draw_track(axes: Axes, y: int, line: _Line, start: float) -> None:
     if track.ordered:
         axes.plot([start, start + _TRACK], [y, y], color=_PALE, linewidth=1, zorder=1)
     if line.bar and not line.strong:
-        ends = [start + _TRACK * end for end in track.room]
+        ends = [start + _TRACK * end for end in track.headroom]
         axes.plot(ends, [y, y], color=_PALE, linewidth=6, solid_capstyle="butt", zorder=1)
     if track.stops:
         xs = [start + _TRACK * stop for stop in track.stops]

@@ -75,13 +75,13 @@ _LONGEST_NAME, _LONGEST_VALUE, _LONGEST_END = 26, 24, 11
 class Track(NamedTuple):
     """The range of one feature as numbers from 0 to 1, with words for its ends.
 
-    ``at`` is the place of the value, ``room`` the part of the track that the ball allows, ``to``
-    the place of another value or None. ``stops`` are the places of words, empty for numbers.
+    ``at`` is the place of the value, ``headroom`` the part of the track that the ball allows,
+    ``to`` the place of another value or None. ``stops`` are the places of words, empty for numbers.
     ``ordered`` is False where the places of words mean nothing.
     """
 
     at: float
-    room: tuple[float, float]
+    headroom: tuple[float, float]
     to: float | None
     stops: tuple[float, ...]
     ends: tuple[str, str]
@@ -108,11 +108,11 @@ def described_row(result: Result, feature: int, other: Counterfactual | None) ->
     if after is not None and np.array_equal(after, value):
         after = None
     radius = float(radii_of_coordinates(result.inputs, result.radii)[group[0]])
-    becomes = None if after is None else _told(kind, after)
+    becomes = None if after is None else _value_text(kind, after)
     return DescribedRow(
         feature,
         shortened(kind.name, _LONGEST_NAME),
-        _told(kind, value),
+        _value_text(kind, value),
         _track(kind, value, after, radius),
         becomes,
     )
@@ -131,8 +131,8 @@ def _track(kind: Feature, value: FloatArray, after: FloatArray | None, radius: f
         return min(max((x - low) / (high - low), 0.0), 1.0) if high > low else 0.5
 
     ends = ("", "") if high == low else (_end(kind, low), _end(kind, high))
-    room = place(max(low, here - radius)), place(min(high, here + radius))
-    return Track(place(here), room, None if there is None else place(there), (), ends)
+    headroom = place(max(low, here - radius)), place(min(high, here + radius))
+    return Track(place(here), headroom, None if there is None else place(there), (), ends)
 
 
 def _words(kind: Feature, value: FloatArray, after: FloatArray | None, radius: float) -> Track:
@@ -145,15 +145,17 @@ def _words(kind: Feature, value: FloatArray, after: FloatArray | None, radius: f
 
     here, there = index(value), None if after is None else index(after)
     steps = last if radius >= 1 and kind.unordered else min(radius, last)
-    room = max(here - steps, 0) / last, min(here + steps, last) / last
+    headroom = max(here - steps, 0) / last, min(here + steps, last) / last
     stops = tuple(place / last for place in range(len(kind.values)))
     ordered = not kind.unordered or last == 1
     ends = (kind.values[0], kind.values[-1]) if ordered else ("", f"{last + 1} values")
     ends = shortened(ends[0], _LONGEST_END), shortened(ends[1], _LONGEST_END)
-    return Track(here / last, room, None if there is None else there / last, stops, ends, ordered)
+    return Track(
+        here / last, headroom, None if there is None else there / last, stops, ends, ordered
+    )
 
 
-def _told(kind: Feature, values: FloatArray) -> str:
+def _value_text(kind: Feature, values: FloatArray) -> str:
     """Return a value in words; a word is cut short, and a number is whole."""
     text = kind.text(values)
     return typeset(shortened(text, _LONGEST_VALUE) if kind.values else text)

@@ -6,7 +6,7 @@ from milp_verix.results.explanation import Explanation
 from milp_verix.views import wording
 from milp_verix.views.facts import Facts, Words, features_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of, message_claim
-from milp_verix.views.sentences import open_told, rules_told, set_claim
+from milp_verix.views.sentences import open_sentences, rules_sentences, set_claim
 
 _NAMED, _CHANGES = 3, 4
 _MASTERS = {
@@ -29,23 +29,23 @@ def outcome_text(explanation: Explanation) -> str:
     where only a lower bound is proven; ``"locally minimal"``, ``"2 undecided, between 4 and 9
     needed"`` or ``"2 undecided, at most 9 needed"`` without a bound.
     """
-    gap, asked = explanation.gap, _asked_text(explanation)
+    gap, limits = explanation.gap, _given_text(explanation)
     if not explanation.explanation:
         return f"robust: no input in the ball {wording.change_text(explanation)}"
     if explanation.proven:
         which = " in cost" if explanation.costs is not None else ""
-        return f"globally minimum{which}{asked}, proven"
+        return f"globally minimum{which}{limits}, proven"
     undecided = [] if explanation.minimal else [f"{len(explanation.unknown)} undecided"]
-    told = undecided or ["locally minimal"]
+    parts = undecided or ["locally minimal"]
     if gap is None:
-        told += [f"{_bracket(explanation)} needed"] if undecided else []
+        parts += [f"{_bracket(explanation)} needed"] if undecided else []
     elif not explanation.lower_bound:
-        told.append("no lower bound proven")
+        parts.append("no lower bound proven")
     elif explanation.costs is not None:
-        told.append(f"cost at most {up(gap)} above the minimum{asked}")
+        parts.append(f"cost at most {up(gap)} above the minimum{limits}")
     else:
-        told.append(f"at most {counted(int(gap), 'feature')} above the minimum{asked}")
-    return ", ".join(told)
+        parts.append(f"at most {counted(int(gap), 'feature')} above the minimum{limits}")
+    return ", ".join(parts)
 
 
 def _bracket(explanation: Explanation) -> str:
@@ -56,27 +56,30 @@ def _bracket(explanation: Explanation) -> str:
     return str(most) if least == most else f"between {least} and {most}"
 
 
-def _asked_text(explanation: Explanation) -> str:
+def _given_text(explanation: Explanation) -> str:
     """Return which explanations a minimum is the least of, where not all were asked for."""
-    asked = [
+    parts = [
         f"{word} {counted(len(features), 'given feature')}"
         for word, features in (("with", explanation.must), ("without", explanation.must_not))
         if features
     ]
-    return f" {' and '.join(asked)}" if asked else ""
+    return f" {' and '.join(parts)}" if parts else ""
 
 
 def explanation_sentence(explanation: Explanation) -> str:
     """Return the claim: ``"The decision “yes” stays, whatever age is, …"``, and what is open."""
     claim = message_claim(explanation) or set_claim(explanation, explanation.explanation)
-    told, labels = [claim, *open_told(explanation, explanation.unknown)], labels_of(explanation)
-    asked = [
+    parts, labels = (
+        [claim, *open_sentences(explanation, explanation.unknown)],
+        labels_of(explanation),
+    )
+    limits = [
         f"{word} {labels.named(features, _NAMED)}"
         for word, features in (("with", explanation.must), ("without", explanation.must_not))
         if features
     ]
-    told += [f"Only explanations {wording.joined(asked)} were sought."] if asked else []
-    return " ".join([*told, *rules_told(explanation)])
+    parts += [f"Only explanations {wording.joined(limits)} were sought."] if limits else []
+    return " ".join([*parts, *rules_sentences(explanation)])
 
 
 def explanation_facts(explanation: Explanation) -> Facts:
@@ -149,15 +152,15 @@ def _minimum(explanation: Explanation) -> str:
     least = explanation.lower_bound or 0
     if not least and not explanation.proven:
         return "not proven: no lower bound above 0 was found"
-    asked = _asked_text(explanation)
+    limits = _given_text(explanation)
     if explanation.costs is not None:
         cost = f"cost {nearest(explanation.cost, 6)}"
         if explanation.proven:
-            return f"yes, proven: {cost}, and no explanation{asked} is cheaper"
-        return f"not proven: {cost}, and none{asked} is below {down(least, 6)}"
+            return f"yes, proven: {cost}, and no explanation{limits} is cheaper"
+        return f"not proven: {cost}, and none{limits} is below {down(least, 6)}"
     if explanation.proven:
-        return f"yes, proven: no explanation{asked} has fewer features"
-    return f"not proven: none{asked} has fewer than {counted(int(least), 'feature')}"
+        return f"yes, proven: no explanation{limits} has fewer features"
+    return f"not proven: none{limits} has fewer than {counted(int(least), 'feature')}"
 
 
 def _counterfactuals(explanation: Explanation) -> str:
@@ -178,7 +181,7 @@ def _counterfactuals(explanation: Explanation) -> str:
 
 def _changes(explanation: Explanation) -> Facts:
     """Return the changes that each counterfactual of a described input makes, in words."""
-    told, labels = [], labels_of(explanation)
+    parts, labels = [], labels_of(explanation)
     for feature, found in [*explanation.counterfactuals.items()][:SHOWN]:
         if changes := change_texts(explanation, found, labels[feature]):
             more = f", … and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
@@ -186,8 +189,8 @@ def _changes(explanation: Explanation) -> Facts:
             if isinstance(found.prediction, int):
                 outcome = wording.named_prediction(explanation, found.prediction)
             text = f"{', '.join(changes[:_CHANGES])}{more}: {outcome}"
-            told.append((f"if {labels[feature]} is free", text))
-    return told
+            parts.append((f"if {labels[feature]} is free", text))
+    return parts
 
 
 def _effort(statistics: Statistics) -> Facts:
@@ -204,7 +207,7 @@ def _effort(statistics: Statistics) -> Facts:
             for stage in statistics.stages
             if stage.features or stage.seconds >= 0.005  # else it says 0 twice
         )
-        told = [("effort", checks), *([("decided", decided)] if decided else [])]
+        rows = [("effort", checks), *([("decided", decided)] if decided else [])]
     else:
         known = "contrastive set" if search.master == "hitting sets" else "scenario"
         program = "linear program" if search.master == "tree" else "program"
@@ -218,13 +221,13 @@ def _effort(statistics: Statistics) -> Facts:
         stages = ", ".join(
             f"{stage} {wording.seconds_text(seconds)}" for stage, seconds in search.stages
         )
-        told = [("master", _MASTERS[search.master]), ("search", sought)]
-        told += [("checks", checks), ("stages", stages)]
+        rows = [("master", _MASTERS[search.master]), ("search", sought)]
+        rows += [("checks", checks), ("stages", stages)]
     solvers = [
         f"{counted(one.checks, 'check')} by {one.solver} ({wording.seconds_text(one.seconds)})"
         for one in statistics.solvers
     ]
-    return [*told, *([("solvers", ", ".join(solvers))] if len(solvers) > 1 else [])]
+    return [*rows, *([("solvers", ", ".join(solvers))] if len(solvers) > 1 else [])]
 
 
 def _counts(*counts: tuple[int, str]) -> str:

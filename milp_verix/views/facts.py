@@ -36,22 +36,22 @@ def about_facts(result: Result) -> Facts:
 def question_facts(result: Result) -> Facts:
     """Return the network, the prediction and what narrows the question, without a ball."""
     norm = [] if result.inputs else [f"norm {wording.norm_text(result.norm)}"]
-    asked = ", ".join([*norm, *domain_parts(result), *wording.restrictions(result)])
-    return [*_subject(result), *([("question", asked)] if asked else [])]
+    text = ", ".join([*norm, *domain_parts(result), *wording.restrictions(result)])
+    return [*_subject(result), *([("question", text)] if text else [])]
 
 
 def _subject(result: Result) -> Facts:
     if isinstance(result.prediction, int):
-        told, number = named_prediction(result, result.prediction), f"class {result.prediction}"
-        told = number if told == number else f"{told} ({number})"
+        said, number = named_prediction(result, result.prediction), f"class {result.prediction}"
+        said = number if said == number else f"{said} ({number})"
     else:
-        told = wording.prediction_text(result.prediction)
+        said = wording.prediction_text(result.prediction)
         if result.output is not None:
-            told += f" of output {result.output}"
+            said += f" of output {result.output}"
         elif len(result.prediction) > 1:
-            told += ", the outputs"
+            said += ", the outputs"
     model = f"{result.model.file} (SHA-256 {result.model.sha256[:12]}…)"
-    return [("model", model), ("prediction", told)]
+    return [("model", model), ("prediction", said)]
 
 
 def still_facts(result: Result) -> Facts:

@@ -5,7 +5,7 @@ from milp_verix.results.importance import Importance, Relevance
 from milp_verix.views import sentences, wording
 from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of
-from milp_verix.views.sentences import held_told, scope_sentences
+from milp_verix.views.sentences import held_text, scope_sentences
 
 NAMES = {
     "shapley": "Shapley value",
@@ -53,27 +53,27 @@ def importance_sentence(found: Importance) -> str:
     """Return the most important features with their importance, and how far it is proven."""
     labels, ranking, upper = labels_of(found), found.ranking, found.upper  # computed at each call
     none = [feature for feature in ranking if not upper[feature]]
-    told = [feature for feature in ranking if upper[feature]]
-    if not told:
-        return " ".join([f"{_begun(found)} is 0: none is needed.", *scope_sentences(found)])
-    named = told if len(told) == _TOLD + 1 else told[:_TOLD]
+    texts = [feature for feature in ranking if upper[feature]]
+    if not texts:
+        return " ".join([f"{_subject(found)} is 0: none is needed.", *scope_sentences(found)])
+    named = texts if len(texts) == _TOLD + 1 else texts[:_TOLD]
     parts = [wording.joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
-    if rest := told[len(named) :]:
+    if rest := texts[len(named) :]:
         most = up(max(upper[feature] for feature in rest), _DIGITS)
         each = "each of " * (len(rest) > 1)
         parts.append(f"at most {most} for {each}{counted(len(rest), 'other feature')}")
     if none:
         which = "the other feature" if len(none) == 1 else f"the other {len(none)} features"
         parts.append(f"0 for {which}")
-    claim = f"{_begun(found)} is {'; '.join(parts)}."
+    claim = f"{_subject(found)} is {'; '.join(parts)}."
     open_ = f"the values are open: {found.unknown_reason or 'unknown'}"
     how = "These values are exact." if found.exact else f"These brackets are proven; {open_}."
     return " ".join([claim, how, *_misordered(found), *scope_sentences(found)])
 
 
-def _begun(found: Importance) -> str:
-    asked = f"{wording.decided(found)}{wording.compared(found)}"
-    return f"The importance of features for {asked} ({NAMES[found.index]})"
+def _subject(found: Importance) -> str:
+    question = f"{wording.decided(found)}{wording.compared(found)}"
+    return f"The importance of features for {question} ({NAMES[found.index]})"
 
 
 def _misordered(found: Importance) -> list[str]:
@@ -81,36 +81,36 @@ def _misordered(found: Importance) -> list[str]:
     if found.beside is None:
         return []
     pairs, labels, lower, upper = found.misordered, labels_of(found), found.lower, found.upper
-    asked = f"{NAMES[found.index]} for {wording.decided(found)}{wording.compared(found)}"
+    text = f"{NAMES[found.index]} for {wording.decided(found)}{wording.compared(found)}"
     order = f"{counted(len(pairs), 'pair') if pairs else 'no pair'} of features otherwise"
-    told = f"The given scores order {order} than proven of the {asked}"
+    text = f"The given scores order {order} than proven of the {text}"
     if not pairs:
-        return [f"{told}."]
+        return [f"{text}."]
     first, second = max(pairs, key=lambda pair: lower[pair[1]] - upper[pair[0]])
     such = "" if len(pairs) == 1 else "such as "
-    return [f"{told}: {such}{labels[first]} before {labels[second]}."]
+    return [f"{text}: {such}{labels[first]} before {labels[second]}."]
 
 
 def importance_facts(found: Importance) -> Facts:
     """Return the facts about ``found`` that others have not."""
     labels, ranking, upper = labels_of(found), found.ranking, found.upper
-    told = [("index", f"{NAMES[found.index]}: {_MEANING[found.index]}"), *axes_facts(found)]
+    rows = [("index", f"{NAMES[found.index]}: {_MEANING[found.index]}"), *axes_facts(found)]
     shown = [feature for feature in ranking if upper[feature]][:SHOWN]
-    told += [(labels.short(feature), _row(found, feature)) for feature in shown]
+    rows += [(labels.short(feature), _row(found, feature)) for feature in shown]
     if len(ranking) > len(shown):
         rest = ranking[len(shown) :]
         most = up(max(upper[feature] for feature in rest), _DIGITS)
-        told.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
+        rows.append(("", f"{counted(len(rest), 'other feature')}: {most} at most"))
     if found.beside is not None:
         pairs = [f"{labels[a]} before {labels[b]}" for a, b in found.misordered]
         listed = wording.listed_texts(pairs, "other pair", SHOWN) if pairs else "none"
-        told.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
+        rows.append(("ordered otherwise", f"by the given scores than proven: {listed}"))
     kept, changed = (counted(len(some), "set") for some in (found.sufficient, found.contrasts))
-    told.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
-    told.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
+    rows.append(("known", f"sufficient for the prediction: {kept}; able to change it: {changed}"))
+    rows.append(("exact", "yes, proven" if found.exact else f"no: {found.unknown_reason}"))
     if not found.exact:
-        told += to_try([found.statistics.stopped, found.unknown_reason])
-    return told
+        rows += to_try([found.statistics.stopped, found.unknown_reason])
+    return rows
 
 
 def _row(found: Importance, feature: int) -> str:
@@ -129,7 +129,7 @@ _PARTS = {
 def relevance_headline(found: Relevance) -> str:
     """Return the result in a line: ``"Prediction 1: sex is necessary: in every explanation"``."""
     if not (moving := _moving(found)):
-        return f"{wording.predicted_text(found)}: {held_told(found, found.features)}"
+        return f"{wording.predicted_text(found)}: {held_text(found, found.features)}"
     names = ", ".join(labels_of(found)[feature] for feature in moving)
     verb = "are" if len(moving) > 1 else "is"
     return f"{wording.predicted_text(found)}: {names} {verb} {_PARTS[found.role]}"
@@ -149,7 +149,7 @@ def _part(found: Relevance) -> str:
     keeping = "keeping " if found.delta is not None else ""
     where = f"In {keeping}{wording.decided(found)}{wording.compared(found)}"
     if not (moving := _moving(found)):
-        return f"{where}, {held_told(found, found.features)}."
+        return f"{where}, {held_text(found, found.features)}."
     names = labels_of(found).named(moving, len(moving))
     several = len(moving) > 1
     play, them = ("play", "one of them") if several else ("plays", "it")
@@ -160,11 +160,11 @@ def _part(found: Relevance) -> str:
             return f"It is open if {where}: {found.unknown_reason}."
         return f"{where}, {names} {play} no part: no minimal explanation contains {them}."
     if found.necessary:
-        return sentences.change_told(found, point, " alone")
-    decide = f"{'decide' if several else 'decides'}{wording.between_told(found)}"
-    told = f"Together with other changes, {names} {decide}. "
+        return sentences.change_sentence(found, point, " alone")
+    decide = f"{'decide' if several else 'decides'}{wording.between_text(found)}"
+    words = f"Together with other changes, {names} {decide}. "
     if found.unchanged is None or found.inputs is None:
-        return told + sentences.change_told(found, point)
+        return words + sentences.change_sentence(found, point)
     protected = {found.inputs.names[feature] for feature in found.features}
     names_changed = found.inputs.changes(found.input, point.input)
     pairs = [*zip(names_changed, change_texts(found, point), strict=True)]
@@ -172,8 +172,8 @@ def _part(found: Relevance) -> str:
         [text for name, text in pairs if (name in protected) is kind] for kind in (False, True)
     )
     with_others = f"With {sentences.changes_listed(others)}, {wording.stays_text(found)}."
-    becomes = wording.becomes_told(found, point)
-    return f"{told}{with_others} With {wording.joined(own)} as well, {becomes}."
+    becomes = wording.becomes_clause(found, point)
+    return f"{words}{with_others} With {wording.joined(own)} as well, {becomes}."
 
 
 def relevance_outcome(found: Relevance) -> str:
@@ -187,21 +187,21 @@ def relevance_outcome(found: Relevance) -> str:
 def relevance_facts(found: Relevance) -> Facts:
     """Return the facts about ``found`` that others have not."""
     labels = labels_of(found)
-    role = _PARTS[found.role] if _moving(found) else held_told(found, found.features)
-    told = [
+    role = _PARTS[found.role] if _moving(found) else held_text(found, found.features)
+    rows = [
         ("protected", ", ".join(labels.short(feature) for feature in found.features)),
         ("part", f"{role}; {relevance_outcome(found)}"),
     ]
     if not found.settled:
-        told += to_try([found.statistics.stopped, found.unknown_reason])
+        rows += to_try([found.statistics.stopped, found.unknown_reason])
     if found.free:
         free = labels.listed(found.free)
-        told.append(("others that may change", f"{free}: proven that {wording.kept_text(found)}"))
+        rows.append(("others that may change", f"{free}: proven that {wording.kept_text(found)}"))
     if found.counterfactual is not None:
-        told += change_facts(found, found.counterfactual)
+        rows += change_facts(found, found.counterfactual)
         after = wording.named_prediction(found, found.counterfactual.prediction)
-        told.append(("counterfactual", f"{after}, run by the model itself"))
-    return told
+        rows.append(("counterfactual", f"{after}, run by the model itself"))
+    return rows
 
 
 WORDS = {

@@ -140,7 +140,7 @@ def message_claim(explanation: Explanation) -> str | None:
     held = sorted({*explanation.explanation, *explanation.still})
     counts = np.rint(explanation.input).astype(int).reshape(-1).tolist()
     reach = [max(n, one.upper - n) for n, one in zip(counts, inputs.features, strict=True)]
-    whole = all(radii[f] >= room for f, room in enumerate(reach) if f not in held)
+    whole = all(radii[f] >= most for f, most in enumerate(reach) if f not in held)
     names, prediction = explanation.class_names, explanation.prediction
     less = not whole or explanation.norm != "linf" or explanation.against or inputs.rules
     if less or not isinstance(prediction, int):
@@ -151,8 +151,8 @@ def message_claim(explanation: Explanation) -> str | None:
         if counts[f]
     ]
     out = [f"“{inputs.names[f]}”" for f in held if not counts[f]]
-    told = names[prediction] if names else str(prediction)
-    parts = [f"class {told}" if told.isdigit() else told]
+    text = names[prediction] if names else str(prediction)
+    parts = [f"class {text}" if text.isdigit() else text]
     do = "does" if len(out) == 1 else "do"
     if kept:
         parts.append(f"as long as {joined(kept)} {'stands' if len(kept) == 1 else 'stand'} in it")

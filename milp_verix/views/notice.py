@@ -9,14 +9,14 @@ from milp_verix.inputs.radii import Labels, values_by_label
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.contrast import NEAREST_GAP, ContrastiveExplanation
 from milp_verix.results.ranges import FeatureRange, Ranges
-from milp_verix.views.contrast_words import at_costs, contrast_sentence, limits_told
+from milp_verix.views.contrast_words import at_costs, contrast_sentence, limits_text
 from milp_verix.views.labels import change_texts, labels_of
 from milp_verix.views.plot import figure_of
 from milp_verix.views.ranges_words import condition_text, is_whole, ranges_sentence
 from milp_verix.views.rendering import drawn, rendered
-from milp_verix.views.sentences import claim_text, room_parts, rules_told
+from milp_verix.views.sentences import claim_text, move_parts, rules_sentences
 from milp_verix.views.wording import (
-    becomes_told,
+    becomes_clause,
     change_text,
     compared,
     decided,
@@ -81,9 +81,9 @@ def reasons_of(found: Ranges, importance: Any) -> list[FeatureRange]:
     first, as a share of the feature's room or words. Raises ``InputError`` for another value.
     """
     still = {*found.still}
-    told = [one for one in found.ranges if one.feature not in still and not is_whole(found, one)]
+    parts = [one for one in found.ranges if one.feature not in still and not is_whole(found, one)]
     if importance is None:
-        return sorted(told, key=lambda one: _share(found, one))
+        return sorted(parts, key=lambda one: _share(found, one))
     given = importance
     if hasattr(given, "values") and not hasattr(given, "keys"):
         names, given = getattr(given, "feature_names", None), given.values
@@ -96,28 +96,28 @@ def reasons_of(found: Ranges, importance: Any) -> list[FeatureRange]:
             f"importance has {len(weights)} numbers, expected one for each of "
             f"{len(found.groups)} features"
         )
-    return sorted(told, key=lambda one: -abs(weights[one.feature]))
+    return sorted(parts, key=lambda one: -abs(weights[one.feature]))
 
 
 def reason_text(found: Ranges, one: FeatureRange) -> str:
     """Return ``"income is at most 37 thousand a year (here: 26)"``."""
     labels = labels_of(found)
-    told = condition_text(found, one, labels)
+    text = condition_text(found, one, labels)
     here = (labels.values or ())[one.feature]
-    return told if told.endswith(f" {here}") else f"{told} (here: {here})"
+    return text if text.endswith(f" {here}") else f"{text} (here: {here})"
 
 
 def others_text(found: Ranges, reasons: Sequence[FeatureRange], shown: int) -> str:
     """Return the sentence on ``reasons`` beyond those ``shown``, and on all other features."""
     kept = [one.feature for one in reasons]
-    told = []
+    parts = []
     if left := kept[shown:]:
         names = joined([labels_of(found)[feature] for feature in left])
-        told.append(f"Beside these, {names} {'is' if len(left) == 1 else 'are'} kept, too.")
+        parts.append(f"Beside these, {names} {'is' if len(left) == 1 else 'are'} kept, too.")
     if free := [feature for feature in range(len(found.groups)) if feature not in kept]:
         same = ["while these values stay as they are"] if kept else []
-        told.append(claim_text([*same, stays_text(found), *room_parts(found, free, bool(kept))]))
-    return " ".join([*told, *rules_told(found)])
+        parts.append(claim_text([*same, stays_text(found), *move_parts(found, free, bool(kept))]))
+    return " ".join([*parts, *rules_sentences(found)])
 
 
 def changes_of(contrast: ContrastiveExplanation) -> list[str]:
@@ -126,7 +126,7 @@ def changes_of(contrast: ContrastiveExplanation) -> list[str]:
     if contrast.counterfactual is not None:
         points = [contrast.counterfactual, *(one.counterfactual for one in contrast.alternatives)]
     return [
-        f"With {joined(change_texts(contrast, point))}, {becomes_told(contrast, point)}."
+        f"With {joined(change_texts(contrast, point))}, {becomes_clause(contrast, point)}."
         for point in points
     ]
 
@@ -135,42 +135,42 @@ def least_text(contrast: ContrastiveExplanation | None) -> str:
     """Return what is proven of the changes, and within which limits they were sought."""
     if contrast is None:
         return "No change was looked for."
-    limits = limits_told(contrast)
+    limits = limits_text(contrast)
     if contrast.robust:
         none = f"No change {change_text(contrast)}{limits}, by proof."
-        return " ".join([none, *rules_told(contrast)])
+        return " ".join([none, *rules_sentences(contrast)])
     if contrast.counterfactual is None:
         return contrast_sentence(contrast)
     if contrast.against is not None or contrast.delta is not None:
         limits = f" that {change_text(contrast)}{limits}"
     several = "The first of these" if contrast.alternatives else "This"
     if not contrast.proven:
-        told = f"{several} is the best that was found{limits}; a smaller change may exist."
+        text = f"{several} is the best that was found{limits}; a smaller change may exist."
     elif contrast.scales is None:
         least = (
             "cheapest change at the given costs" if contrast.costs else "change of the fewest items"
         )
-        told = f"{several} is the {least}{limits}, by proof."
+        text = f"{several} is the {least}{limits}, by proof."
     else:
-        told = (
+        text = (
             f"{several} is the nearest change{at_costs(contrast)}{limits}, by proof: none is "
             f"nearer by more than {percent(NEAREST_GAP)} %. A change counts as a share of its "
             "item's room."
         )
     others = [one for one in contrast.alternatives if one.unknown_reason is None]
     if contrast.proven and others and len(others) == len(contrast.alternatives):
-        told += " Each other one is the least that does not need all changes of one before it."
-    return " ".join([told, *rules_told(contrast)])
+        text += " Each other one is the least that does not need all changes of one before it."
+    return " ".join([text, *rules_sentences(contrast)])
 
 
 def proven_texts(
     found: Ranges, contrast: ContrastiveExplanation | None, proof: str | None
 ) -> list[str]:
     """Return what is proven, what was run, and the ``proof`` in words."""
-    told = [f"Proven: {ranges_sentence(found)}"]
+    parts = [f"Proven: {ranges_sentence(found)}"]
     if contrast is not None and contrast.counterfactual is not None:
-        told.append("Each change above was run through the model itself, with the decision told.")
-    return [*told, proof or "No file with the proof was written beside this page."]
+        parts.append("Each change above was run through the model itself, with the decision told.")
+    return [*parts, proof or "No file with the proof was written beside this page."]
 
 
 def _share(found: Ranges, one: FeatureRange) -> float:

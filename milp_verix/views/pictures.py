@@ -91,20 +91,20 @@ def pictures(result: Result, most: int, *, sensitivity: bool = False) -> list[Pi
     view = image_view(result)
     if view is None:
         return []
-    told = typeset(prediction_text(result.prediction, 3))
-    shown = [Picture(picture(view.rgb(result.input)), f"input, predicted {told}", f"input: {told}")]
+    text = typeset(prediction_text(result.prediction, 3))
+    shown = [Picture(picture(view.rgb(result.input)), f"input, predicted {text}", f"input: {text}")]
     if isinstance(result, Explanation):
         scores = sensitivity_map(view, result) if sensitivity else None
         if scores is not None:
-            told = f"sensitivity: {sensitivity_label(result)}"
-            shown.append(Picture(difference(scores), told, told))
+            text = f"sensitivity: {sensitivity_label(result)}"
+            shown.append(Picture(difference(scores), text, text))
         shown += _explanation(result, view, most)
     elif isinstance(result, ContrastiveExplanation):
         shown += _contrast(result, view)
     elif isinstance(result, Enumeration):
         for number, features in enumerate(result.abductive[:most], 1):
-            told = f"abductive set {number}: {len(features)} {labels_of(result).unit}"
-            shown.append(_set(result, view, features, told))
+            text = f"abductive set {number}: {len(features)} {labels_of(result).unit}"
+            shown.append(_set(result, view, features, text))
         for features, found in list(result.contrastive.items())[:most]:
             shown.append(_change(result, view, features, found))
     elif isinstance(result, Audit):
@@ -149,10 +149,10 @@ def _audit(result: Audit, view: ImageView, most: int) -> list[Picture]:
     return [*drawn, *_freed(result, view, list(result.counterfactuals)[:most])]
 
 
-def _set(result: Result, view: ImageView, features: Sequence[int], told: str) -> Picture:
+def _set(result: Result, view: ImageView, features: Sequence[int], text: str) -> Picture:
     mask = view.pixels(result, features)
     address = overlaid(view.rgb(result.input), mask, np.zeros_like(mask))
-    return Picture(address, told, told)
+    return Picture(address, text, text)
 
 
 def _freed(
@@ -179,10 +179,10 @@ def _difference(
     view: ImageView,
     features: Sequence[int],
     found: Counterfactual,
-    told: tuple[str, str],
+    text: tuple[str, str],
 ) -> Picture:
     """Return a difference with ``features`` outlined; ``told`` are their name and the caption."""
-    what, caption = told
+    what, caption = text
     change, freed = view.change(result.input, found.input), view.pixels(result, features)
     count = counted(int(np.count_nonzero(change)), "pixel")
     rise, fall = float(change.max(initial=0.0)), float(change.min(initial=0.0))

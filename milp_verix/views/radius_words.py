@@ -16,7 +16,7 @@ from milp_verix.views.wording import (
     compared,
     decided,
     kept_text,
-    norm_told,
+    norm_suffix,
     own_radii,
     predicted_text,
     radius_text,
@@ -52,44 +52,44 @@ def sweep_sentence(sweep: EpsilonSweep) -> str:
     kept = f"{decided(first)}{compared(first)}"
     sizes = [
         # radii of features' own are told with the values they are around
-        f"{level.size}, {', '.join(sentences.room_parts(level, range(len(level.groups)), False))}"
+        f"{level.size}, {', '.join(sentences.move_parts(level, range(len(level.groups)), False))}"
         if own_radii(level)
-        else f"{level.size} at {radius_text(level)}{norm_told(level)}"
+        else f"{level.size} at {radius_text(level)}{norm_suffix(level)}"
         for level in sweep.levels
     ]
-    told = [f"Of {count}, so many are enough to keep {kept}: {'; '.join(sizes)}."]
+    parts = [f"Of {count}, so many are enough to keep {kept}: {'; '.join(sizes)}."]
     if sweep.minimal:
-        told.append("None of them can be left out.")
+        parts.append("None of them can be left out.")
     elif unknown := [len(level.unknown) for level in sweep.levels if level.unknown]:
-        told.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
+        parts.append(f"At some radii up to {counted(max(unknown), 'feature')} may not be needed.")
     if not any(map(own_radii, sweep.levels)):  # else each level tells what stays as it is
-        told += [f"This holds {part}." for part in sentences.limit_parts(first, first.still)]
-    return " ".join([*told, *sentences.bounds_told(first)])
+        parts += [f"This holds {part}." for part in sentences.limit_parts(first, first.still)]
+    return " ".join([*parts, *sentences.bounds_sentences(first)])
 
 
 def sweep_facts(sweep: EpsilonSweep) -> Facts:
     """Return the facts about ``sweep`` that others have not."""
-    told = []
+    rows = []
     for number, level in enumerate(sweep.levels):
         size = f"{level.size} of {counted(len(level.groups), 'feature')}, {outcome_text(level)}"
         checks = counted(level.statistics.checks, "check")
         effort = f"{seconds_text(level.statistics.seconds)}, {checks}"
-        told.append((radius_text(level, short=True), f"{size}; {_freed(sweep, number)}; {effort}"))
+        rows.append((radius_text(level, short=True), f"{size}; {_freed(sweep, number)}; {effort}"))
     nested = "yes: features irrelevant at a radius are irrelevant at every smaller one"
-    told.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
+    rows.append(("nested", nested if sweep.nested else "no: each radius is explained alone"))
     stopped = f"; stopped: {sweep.stopped}" if sweep.stopped else ""
-    told.append(("time", seconds_text(sweep.seconds) + stopped))
-    return [*told, *(("note", note) for note in sweep.levels[0].notes)]
+    rows.append(("time", seconds_text(sweep.seconds) + stopped))
+    return [*rows, *(("note", note) for note in sweep.levels[0].notes)]
 
 
 def _freed(sweep: EpsilonSweep, number: int) -> str:
     """Return how many features are irrelevant at a level, were not before, or have no room."""
     free, later = sweep.freed()[number], sweep.added()[number]
-    told = f"irrelevant: {counted(free, 'feature')}"
+    text = f"irrelevant: {counted(free, 'feature')}"
     if number and later:
-        told += f", {later} of them in the explanation at every larger radius"
+        text += f", {later} of them in the explanation at every larger radius"
     still = len(sweep.levels[number].irrelevant) - free
-    return f"{told}; without room to change: {still}" if still else told
+    return f"{text}; without room to change: {still}" if still else text
 
 
 def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
@@ -99,7 +99,10 @@ def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """
     if {*bracket.features} <= {*found.still}:
         return "stays as it is" if len(bracket.features) == 1 else "stay as they are"
-    feature, (lower, upper, reach, unit) = single_feature(found, bracket), ends_told(found, bracket)
+    feature, (lower, upper, reach, unit) = (
+        single_feature(found, bracket),
+        bracket_ends(found, bracket),
+    )
     # other values of a category are all as far away
     choice = feature is not None and (feature.unordered or len(feature.values) == 2)
     if bracket.irrelevant:
@@ -119,7 +122,7 @@ def bracket_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
 def unit_of(found: RobustnessRadii) -> tuple[float, str]:
     """Return a factor for radii of several features, and the words that follow their numbers."""
     if found.inputs is None or found.scale is None:
-        return 1.0, norm_told(found)
+        return 1.0, norm_suffix(found)
     if found.inputs.of_domain and len({*found.scale}) == 1:
         return found.scale[0], ""
     if set(found.scale) == {1.0}:
@@ -137,7 +140,7 @@ def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | 
     return found.inputs.features[bracket.features[0]]
 
 
-def ends_told(
+def bracket_ends(
     found: RobustnessRadii, bracket: RadiusBracket
 ) -> tuple[float, float | None, float, str]:
     """Return the ends of a bracket and its reach in the unit that they are told in, and this unit.
@@ -176,22 +179,22 @@ def radii_outcome(found: RobustnessRadii) -> str:
 def radii_sentence(found: RobustnessRadii) -> str:
     """Return how far features may move in words, and what a farther change does."""
     if found.each:
-        return " ".join([*_alone(found), *sentences.bounds_told(found)])
-    bracket, told = found.bracket, [f"No radius is proven at which {stays_text(found)}."]
+        return " ".join([*_alone(found), *sentences.bounds_sentences(found)])
+    bracket, texts = found.bracket, [f"No radius is proven at which {stays_text(found)}."]
     others = len(bracket.features) < len(found.groups)
     if bracket.lower > 0 or bracket.irrelevant:
         radii = None
         if found.inputs is not None and found.scale is not None:
             radii = tuple(bracket.lower * scale for scale in found.scale)
         near = replace(found, epsilon=bracket.lower if radii is None else max(radii), radii=radii)
-        parts = [stays_text(found), *sentences.room_parts(near, bracket.features, others)]
+        parts = [stays_text(found), *sentences.move_parts(near, bracket.features, others)]
         parts += ["as long as the other features keep their values"] if others else []
-        told = [sentences.claim_text(parts)]
+        texts = [sentences.claim_text(parts)]
     if bracket.counterfactual is not None:
-        told.append(sentences.change_told(found, bracket.counterfactual))
+        texts.append(sentences.change_sentence(found, bracket.counterfactual))
     elif not bracket.irrelevant:
-        told.append(f"Larger radii are open: {bracket.unknown_reason}.")
-    return " ".join([*told, *sentences.rules_told(found)])
+        texts.append(f"Larger radii are open: {bracket.unknown_reason}.")
+    return " ".join([*texts, *sentences.rules_sentences(found)])
 
 
 def _alone(found: RobustnessRadii) -> list[str]:
@@ -209,38 +212,38 @@ def _alone(found: RobustnessRadii) -> list[str]:
         parts.append(f"whatever {labels.named(sorted(whole))} {'is' if len(whole) == 1 else 'are'}")
     near = [b for b in every if b.features[0] not in whole]
     near.sort(key=lambda one: (one.lower, one.features))
-    moving = [one for one in near if _proven_told(found, one)]
-    parts += [f"{labels[b.features[0]]} by up to {_proven_told(found, b)}" for b in moving[:_TOLD]]
+    moving = [one for one in near if _proven_text(found, one)]
+    parts += [f"{labels[b.features[0]]} by up to {_proven_text(found, b)}" for b in moving[:_TOLD]]
     if len(moving) > _TOLD:
         others = counted(len(moving) - _TOLD, "other feature")
         own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
         parts.append(f"{others} by {own}")
-    told = []
+    texts = []
     if parts:
-        told.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
-    weak = [b for b in near if not _proven_told(found, b) and b.counterfactual is not None]
+        texts.append(f"If one feature changes alone, {stays_text(found)}: {'; '.join(parts)}.")
+    weak = [b for b in near if not _proven_text(found, b) and b.counterfactual is not None]
     if weak:
         weakest = labels.named([one.features[0] for one in weak])
-        told.append(f"A change of {weakest} alone is enough for another prediction.")
+        texts.append(f"A change of {weakest} alone is enough for another prediction.")
     if not every:
-        return [f"{sentences.held_told(found, found.still)}."]
-    return told or [f"No radius is proven at which {stays_text(found)}."]
+        return [f"{sentences.held_text(found, found.still)}."]
+    return texts or [f"No radius is proven at which {stays_text(found)}."]
 
 
-def _proven_told(found: RobustnessRadii, bracket: RadiusBracket) -> str:
+def _proven_text(found: RobustnessRadii, bracket: RadiusBracket) -> str:
     """Return the proven radius of one feature in its unit, rounded down; empty for none."""
-    feature, (lower, _, _, unit) = single_feature(found, bracket), ends_told(found, bracket)
+    feature, (lower, _, _, unit) = single_feature(found, bracket), bracket_ends(found, bracket)
     ordered = feature is None or not feature.unordered
     return f"{down(lower)}{unit}" if lower and ordered else ""
 
 
 def radii_facts(found: RobustnessRadii) -> Facts:
     """Return the facts about ``found`` that others have not."""
-    told = _each(found) if found.each else _together(found, found.bracket)
+    text = _each(found) if found.each else _together(found, found.bracket)
     open_ = [b.unknown_reason for b in found.brackets if b.unknown_reason is not None]
     if open_:
-        told.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
-    return told + to_try(open_)
+        text.append(("wider than asked", f"{counted(len(open_), 'bracket')}: {tally(open_)}"))
+    return text + to_try(open_)
 
 
 def _together(found: RobustnessRadii, bracket: RadiusBracket) -> Facts:
@@ -248,35 +251,35 @@ def _together(found: RobustnessRadii, bracket: RadiusBracket) -> Facts:
     chosen = f"{len(bracket.features)} of {counted(count, 'feature')}"
     if len(bracket.features) < count:
         chosen += f": {labels_of(found).listed(bracket.features)}"
-    told = [("free", chosen), *still_facts(found), ("radius", bracket_text(found, bracket))]
+    rows = [("free", chosen), *still_facts(found), ("radius", bracket_text(found, bracket))]
     factor, unit = unit_of(found)
     fixed = f"{down(factor * bracket.lower, 6)}{unit}"
-    told.append(("proven", f"{kept_text(found)} up to {fixed}"))
+    rows.append(("proven", f"{kept_text(found)} up to {fixed}"))
     if bracket.counterfactual is not None and bracket.upper is not None:
         far = f"{up(factor * bracket.upper, 6)}{unit}"
-        told.append(("counterfactual", f"at the distance {far}"))
-        told += change_facts(found, bracket.counterfactual)
-    return told
+        rows.append(("counterfactual", f"at the distance {far}"))
+        rows += change_facts(found, bracket.counterfactual)
+    return rows
 
 
 def _each(found: RobustnessRadii) -> Facts:
     """Return the features irrelevant at all radii, and the others, the smallest radius first."""
     labels = labels_of(found)
     never = sorted({*found.irrelevant} - {*found.still})
-    told = axes_facts(found)
+    rows = axes_facts(found)
     count = f"{len(never)} of {counted(len(found.groups), 'feature')}"
-    told.append(("irrelevant", f"{count}, within {radius_text(found)}{norm_told(found)}"))
+    rows.append(("irrelevant", f"{count}, within {radius_text(found)}{norm_suffix(found)}"))
     if never:
-        told.append(("", labels.listed(never)))
-    told += still_facts(found)
+        rows.append(("", labels.listed(never)))
+    rows += still_facts(found)
     others = sorted(
         (bracket for bracket in found.brackets if not bracket.irrelevant),
         key=lambda bracket: (bracket.lower, bracket.features),
     )
-    told += [(labels.short(one.features[0]), bracket_text(found, one)) for one in others[:SHOWN]]
+    rows += [(labels.short(one.features[0]), bracket_text(found, one)) for one in others[:SHOWN]]
     if len(others) > SHOWN:
-        told.append(("", f"… and {len(others) - SHOWN} more"))
-    return told
+        rows.append(("", f"… and {len(others) - SHOWN} more"))
+    return rows
 
 
 WORDS = {

@@ -10,7 +10,13 @@ from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views import wording
 from milp_verix.views.facts import Facts, Words
 from milp_verix.views.labels import SHOWN, FeatureLabels, labels_of
-from milp_verix.views.sentences import bounds_told, claim_text, kept_parts, room_parts, rules_told
+from milp_verix.views.sentences import (
+    bounds_sentences,
+    claim_text,
+    kept_parts,
+    move_parts,
+    rules_sentences,
+)
 
 _WORDS = 6
 """So many words are listed; of a range with more those that it lacks, if these are fewer."""
@@ -45,7 +51,7 @@ def ranges_sentence(found: Ranges) -> str:
     """
     if found.unknown_reason is not None:
         return f"No ranges are proven to keep the prediction: {found.unknown_reason}."
-    bounded = bounds_told(found) if found.ranges else rules_told(found)
+    bounded = bounds_sentences(found) if found.ranges else rules_sentences(found)
     return " ".join([_claim(found), *_covered(found), *bounded])
 
 
@@ -60,7 +66,7 @@ def _claim(found: Ranges, *, values: bool = False) -> str:
     conditions = _conditions(found, rule=values) if found.ranges else []
     conditions += kept_parts(found, held) if held else []
     moving = [f for f in free if f not in held]
-    parts = [wording.stays_text(found), *room_parts(near, moving, bool(conditions), centres=values)]
+    parts = [wording.stays_text(found), *move_parts(near, moving, bool(conditions), centres=values)]
     return claim_text(
         [*([f"as long as {wording.joined(conditions)}"] if conditions else []), *parts]
     )
@@ -69,26 +75,26 @@ def _claim(found: Ranges, *, values: bool = False) -> str:
 def ranges_facts(found: Ranges) -> Facts:
     """Return the facts about ``found`` that others have not: a row for each range."""
     labels, left = labels_of(found), len(found.ranges) - _LISTED
-    told = [(labels[one.feature], _fact(found, one)) for one in found.ranges[:_LISTED]]
-    told += [("…", counted(left, "other range"))] if left > 0 else []
-    told.append(("outcome", ranges_outcome(found)))
+    rows = [(labels[one.feature], _fact(found, one)) for one in found.ranges[:_LISTED]]
+    rows += [("…", counted(left, "other range"))] if left > 0 else []
+    rows.append(("outcome", ranges_outcome(found)))
     if found.rows is not None and found.coverage is not None:
         share = f"{found.inside} of {counted(found.rows, 'row')}"
-        told.append(("coverage", f"{share} ({percent_of(found.inside or 0, found.rows)} %)"))
-    return told
+        rows.append(("coverage", f"{share} ({percent_of(found.inside or 0, found.rows)} %)"))
+    return rows
 
 
 def range_text(found: Ranges, one: FeatureRange) -> str:
     """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
     if one.words is not None:
         return wording.joined(one.words, "or")
-    ((low, above), (high, below)), unit = ends_told(found, one), _unit(found, one)
+    ((low, above), (high, below)), unit = ends_shown(found, one), _unit(found, one)
     if low == high:
         return f"{low}{unit}"
     return f"{'above ' * above}{low} to {'below ' * below}{high}{unit}"
 
 
-def ends_told(found: Ranges, one: FeatureRange) -> tuple[tuple[str, bool], ...]:
+def ends_shown(found: Ranges, one: FeatureRange) -> tuple[tuple[str, bool], ...]:
     """Return the ends of a range in words, and whether each number told is just outside.
 
     Ends of the domain are told as they were given, others with few digits as
@@ -116,27 +122,27 @@ def rules_sentence(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -
 
 def rules_facts(rules: Sequence[Ranges], covered: Sequence[int], rows: int) -> Facts:
     """Return a fact for each rule: its share of the rows, what it adds, and its claim."""
-    told = [("rules", rules_sentence(rules, covered, rows))]
+    parts = [("rules", rules_sentence(rules, covered, rows))]
     for place, (rule, before, after) in enumerate(zip(rules, [0, *covered], covered, strict=False)):
         added = f"(adds {percent_of(after - before, rows)} %)"
         name = f"{place + 1}: {wording.named_prediction(rule, rule.prediction)}"
-        told.append((name, " ".join([_claim(rule, values=True), *bounds_told(rule), added])))
-    return told
+        parts.append((name, " ".join([_claim(rule, values=True), *bounds_sentences(rule), added])))
+    return parts
 
 
 def _fact(found: Ranges, one: FeatureRange) -> str:
-    told = range_text(found, one)
+    words = range_text(found, one)
     if len(found.groups[one.feature]) > 1 and one.ordered:
-        told = f"each value changed by {told}"
+        words = f"each value changed by {words}"
     if one.ordered and (one.lower, one.upper) != (one.least, one.most) and one.words is None:
-        told += f", of {exact(one.least or 0.0)} to {exact(one.most or 0.0)}"
-    return told + "".join(f"; {text}" for text in _next(found, one))
+        words += f", of {exact(one.least or 0.0)} to {exact(one.most or 0.0)}"
+    return words + "".join(f"; {text}" for text in _next(found, one))
 
 
 def _next(found: Ranges, one: FeatureRange) -> list[str]:
     """Return what happens one step beyond a range, for each end and word."""
     kind = _kind(found, one)
-    told: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
     for beyond in one.beyond:
         value = exact(found.input.dtype.type(beyond.value))
         if kind is not None and one.words is not None:
@@ -146,12 +152,12 @@ def _next(found: Ranges, one: FeatureRange) -> list[str]:
         after = "open"
         if beyond.counterfactual is not None:
             after = wording.named_prediction(found, beyond.counterfactual.prediction)
-        told.setdefault(after, []).append(value)
+        fields.setdefault(after, []).append(value)
     return [
         f"{wording.joined(values, 'or')}: {after}"
         if len(values) <= _WORDS
         else f"{len(values)} other words: {after}"
-        for after, values in told.items()
+        for after, values in fields.items()
     ]
 
 
@@ -179,10 +185,10 @@ def _conditions(found: Ranges, *, rule: bool) -> list[str]:
     if len(found.ranges) > SHOWN:
         unit = labels.unit
         return [f"the {len(found.ranges)} {unit} of the explanation stay in their ranges"]
-    told = [condition_text(found, one, labels) for one in found.ranges]
+    parts = [condition_text(found, one, labels) for one in found.ranges]
     start = " from the rule’s input" * (rule and found.inputs is None)
     several = (len(found.groups[one.feature]) > 1 for one in found.ranges)
-    return [f"{text}{start * many}" for text, many in zip(told, several, strict=True)]
+    return [f"{text}{start * many}" for text, many in zip(parts, several, strict=True)]
 
 
 def condition_text(found: Ranges, one: FeatureRange, labels: FeatureLabels) -> str:
@@ -192,20 +198,20 @@ def condition_text(found: Ranges, one: FeatureRange, labels: FeatureLabels) -> s
         name = name.replace(", ", " ")
     if one.words is not None:
         return f"{name} is {_words(found, one)}"
-    ((low, above), (high, below)), unit = ends_told(found, one), _unit(found, one)
+    ((low, above), (high, below)), unit = ends_shown(found, one), _unit(found, one)
     if len(found.groups[one.feature]) > 1:
         return f"{name} changes by {low} to {high}"
     least = f"{'above' if above else 'at least'} {low}"
     most = f"{'below' if below else 'at most'} {high}"
     both = f"between {low} and {high}"
     limits = _domain(found, one.feature)
-    told = {
+    text = {
         (True, True): f"anything from {low} to {high}",
         (True, False): most,
         (False, True): least,
         (False, False): f"{least} and {most}" if above or below else both,
     }[one.lower == limits[0], one.upper == limits[1]]
-    return f"{name} is {low if low == high else told}{unit}"
+    return f"{name} is {low if low == high else text}{unit}"
 
 
 def _domain(found: Ranges, feature: int) -> tuple[float, float]:

@@ -144,7 +144,7 @@ _MOST_BINS = 24
 class Bin(NamedTuple):
     """A bar: its range and count in words, and the heights of its two parts in percent."""
 
-    told: str
+    text: str
     done: float
     undecided: float
 
@@ -152,7 +152,7 @@ class Bin(NamedTuple):
 class Histogram(NamedTuple):
     """A distribution in words and as bars; ``median`` and ticks stand at percents of the axis."""
 
-    told: str
+    text: str
     bins: Sequence[Bin]
     median: float
     ticks: Sequence[tuple[str, float]]
@@ -189,14 +189,14 @@ def histogram(
     middle = float(np.median(every))
     centre = math.sqrt(low * high) if logarithmic else round((low + high) / 2)
     ticks = [low, high] if not logarithmic and high - low < 2 else [low, centre, high]
-    told = (
+    summary = (
         f"{what} of {counted(len(every), 'task')}: median {nearest(middle, 3)}, "
         f"from {nearest(float(every.min()), 3)} to {nearest(float(every.max()), 3)}"
     )
     named = [
         (nearest(value, 2) if logarithmic else str(round(value)), across(value)) for value in ticks
     ]
-    return Histogram(told, bins, across(middle), list(dict.fromkeys(named)))
+    return Histogram(summary, bins, across(middle), list(dict.fromkeys(named)))
 
 
 def _edges(low: float, high: float, *, logarithmic: bool) -> NDArray[np.float64]:

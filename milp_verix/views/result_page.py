@@ -56,11 +56,11 @@ def _explanation(result: Explanation, most: int, name: str) -> View:
     one = typeset(outcomes.pop()) if len(outcomes) == 1 else None
     body = []
     for row in shown:
-        told = "not decided" if row.status is Status.UNDECIDED else ""
+        text = "not decided" if row.status is Status.UNDECIDED else ""
         if row.feature in features:
-            told = _without(result, row.feature, points[row.feature], named=one is None)
+            text = _without(result, row.feature, points[row.feature], named=one is None)
         status = _status(row.status, labels[row.feature])
-        body.append([status, _value(result, row.feature), Cell(told, "told")])
+        body.append([status, _value(result, row.feature), Cell(text, "told")])
     head = f"becomes {one} with" if one else "becomes another prediction with"
     notes = []
     if left := len(result.groups) - len(shown):
@@ -77,15 +77,15 @@ def _without(result: Explanation, feature: int, found: Counterfactual, *, named:
     different = before != after
     moved = [one for one, group in enumerate(result.groups) if different[[*group]].any()]
     labels = labels_of(result)
-    told = f"→ {_text(result, feature, found.input)}" if feature in moved else ""
+    text = f"→ {_text(result, feature, found.input)}" if feature in moved else ""
     others = [
         f"{labels[one]} {_text(result, one, result.input)} → {_text(result, one, found.input)}"
         for one in moved
         if one != feature
     ]
     if others:
-        told += f"{', ' * bool(told)}with {changes_listed(others)}"
-    return f"{told}: {typeset(becomes_text(result, found))}" if named else told
+        text += f"{', ' * bool(text)}with {changes_listed(others)}"
+    return f"{text}: {typeset(becomes_text(result, found))}" if named else text
 
 
 def _contrast(result: ContrastiveExplanation, found: Counterfactual, name: str) -> View:
@@ -157,14 +157,14 @@ def _text(result: Result, feature: int, point: NDArray[Any]) -> str:
 
 
 def _numbers(values: NDArray[Any]) -> Cell:
-    told = [typeset(exact(value)) for value in values[:_LONGEST_GROUP]]
+    parts = [typeset(exact(value)) for value in values[:_LONGEST_GROUP]]
     more = ["…"] if len(values) > _LONGEST_GROUP else []
-    return Cell(", ".join(told + more), "number")
+    return Cell(", ".join(parts + more), "number")
 
 
-def _status(status: Status, label: str, told_as: str | None = None) -> Cell:
+def _status(status: Status, label: str, spoken: str | None = None) -> Cell:
     """Return the label of a feature behind the mark of its status, which is read out."""
-    return Cell(label, status=status.name.lower(), unseen=told_as or status.value)
+    return Cell(label, status=status.name.lower(), unseen=spoken or status.value)
 
 
 def _signed(change: float) -> Cell:
@@ -210,7 +210,7 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
         sentence=dict(facts).get("in words"),
         message=marked_words(first),
         shown=shown,
-        told=facts,
+        fact_rows=facts,
         grounds=grounds,
         tasks=tasks,
         tolerances=Tolerances(),

@@ -36,10 +36,10 @@ def title(result: "StoredResult") -> str:
 
 def outcome(result: "StoredResult") -> str:
     """Return the size of ``result`` and what is proven of it; empty for an enumeration."""
-    told, found = words_of(result).outcome(result), cast("Any", result)
+    text, found = words_of(result).outcome(result), cast("Any", result)
     if result.kind in ("explanation", "contrastive") and found.size is not None:
-        told = f"{found.size} of {counted(len(found.groups), 'feature')}, {told}"
-    return printable(told)
+        text = f"{found.size} of {counted(len(found.groups), 'feature')}, {text}"
+    return printable(text)
 
 
 def sentence(result: "StoredResult") -> str:
@@ -53,11 +53,11 @@ def facts_of(result: "StoredResult") -> Facts:
     about = result.levels[0] if isinstance(result, EpsilonSweep) else result
     in_words = about.inputs is not None or result.kind == "importance"
     no_ball = result.kind in ("sweep", "radius")
-    told = [
+    parts = [
         *([("in words", words.sentence(result))] if in_words else []),
         *(question_facts(about) if no_ball else about_facts(about)),
         *words.facts(result),
     ]
     if isinstance(result, Explanation):
-        return [(name, text.strip()) for name, text in told]
-    return told if isinstance(result, EpsilonSweep) else [*told, *effort_facts(result)]
+        return [(name, text.strip()) for name, text in parts]
+    return parts if isinstance(result, EpsilonSweep) else [*parts, *effort_facts(result)]

@@ -28,7 +28,7 @@ def set_claim(result: Result, kept: FeatureSet, which: str = "of the explanation
     """Return the claim that it is enough to keep the features of a set."""
     free = sorted({*range(len(result.groups))} - {*kept})
     given = [f"as long as {kept_values(result, kept, which)}"] if kept else []
-    return claim_text([wording.stays_text(result), *room_parts(result, free, bool(kept)), *given])
+    return claim_text([wording.stays_text(result), *move_parts(result, free, bool(kept)), *given])
 
 
 def open_claim(claim: str, reason: str | None) -> str:
@@ -38,19 +38,19 @@ def open_claim(claim: str, reason: str | None) -> str:
 
 def claim_text(parts: list[str]) -> str:
     """Return the ``parts`` of a claim as a sentence."""
-    told = ", ".join(parts)
-    return f"{told[0].upper()}{told[1:]}."
+    text = ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
 
 
-def change_told(result: Result, found: Counterfactual, beside: str = "") -> str:
+def change_sentence(result: Result, found: Counterfactual, beside: str = "") -> str:
     """Return ``"With age: 39 → 45 years`` and ``beside``, ``the decision becomes “no”."``."""
     if result.inputs is not None:
-        told = changes_listed(change_texts(result, found))
+        text = changes_listed(change_texts(result, found))
     else:
         different = (found.input != result.input).reshape(-1)
         moved = sum(bool(different[list(group)].any()) for group in result.groups)
-        told = f"a change of {counted(moved, 'feature')}"
-    return f"With {told}{beside}, {wording.becomes_told(result, found)}."
+        text = f"a change of {counted(moved, 'feature')}"
+    return f"With {text}{beside}, {wording.becomes_clause(result, found)}."
 
 
 def changes_listed(texts: list[str]) -> str:
@@ -60,7 +60,7 @@ def changes_listed(texts: list[str]) -> str:
 
 def counterfactual_sentence(result: Result, found: Counterfactual) -> str:
     """Return the change: ``"With sex: male → female, the decision becomes “no”."``."""
-    return " ".join([change_told(result, found), *rules_told(result)])
+    return " ".join([change_sentence(result, found), *rules_sentences(result)])
 
 
 def kept_values(result: Result, features: FeatureSet, which: str) -> str:
@@ -74,9 +74,9 @@ def kept_parts(
     """Return ``["age is 39 years", "sex is male"]``; features without values are in one part."""
     labels = labels_of(result)
     if labels.values is not None:
-        told = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
-        left = len(features) - len(told)
-        return [*told, *([f"{counted(left, 'other feature')} {_keep(left)}"] if left else [])]
+        parts = [f"{labels[f]} is {labels.values[f]}" for f in features[:SHOWN]]
+        left = len(features) - len(parts)
+        return [*parts, *([f"{counted(left, 'other feature')} {_keep(left)}"] if left else [])]
     if len(features) <= SHOWN:
         return [f"{wording.joined([labels[f] for f in features])} {_keep(len(features))}"]
     return [f"the {len(features)} {labels.unit} {which} keep their values"]
@@ -86,14 +86,14 @@ def _keep(count: int) -> str:
     return "keeps its value" if count == 1 else "keep their values"
 
 
-def held_told(result: Result, features: Sequence[int]) -> str:
+def held_text(result: Result, features: Sequence[int]) -> str:
     """Return ``"sex stays as it is: no input in question changes it"``."""
     names = labels_of(result).named(features, len(features))
     stay, them = ("stay as they are", "them") if len(features) > 1 else ("stays as it is", "it")
     return f"{names} {stay}: no input in question changes {them}"
 
 
-def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
+def open_sentences(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
     """Return a sentence on features that may be needed, for an ``aim``, if there are any."""
     if not unknown:
         return []
@@ -101,7 +101,7 @@ def open_told(result: Result, unknown: FeatureSet, aim: str = "") -> list[str]:
     return [f"It is open if {labels_of(result).named(unknown)} {are} needed{aim}."]
 
 
-def room_parts(
+def move_parts(
     result: Result,
     free: Sequence[int],
     others: bool,
@@ -134,8 +134,8 @@ def limit_parts(
     others = others or 0 < len(still) < len(free)
     parts = []
     if near:
-        told = _in_ball if wording.one_radius(result) else _near
-        parts.append(told(result, near, others, centres))
+        describe = _in_ball if wording.one_radius(result) else _near
+        parts.append(describe(result, near, others, centres))
     if still:
         counts = names.names is None and len(still) > SHOWN
         which = _counted_free(result, still, others) if counts else names.named(still)
@@ -206,15 +206,15 @@ def _near(result: Result, features: Sequence[int], others: bool, centres: bool) 
         return f"with {which} within ±{percent(share, digits)} % of their ranges"
     if many:
         return f"with {which} each within its own radius"
-    told = []
+    parts = []
     for feature in features:
         kind, radius = result.inputs.features[feature], _move(result, feature)
         unit = f" {kind.unit}" if kind.unit else ""
         value = (labels.values or ())[feature].removesuffix(unit)
-        told.append(f"{labels[feature]} within ±{down(radius, digits)}{unit} of {value}")
-    left = len(told) - SHOWN
+        parts.append(f"{labels[feature]} within ±{down(radius, digits)}{unit} of {value}")
+    left = len(parts) - SHOWN
     rest = f"{counted(left, 'other feature')} within {'its radius' if left == 1 else 'their radii'}"
-    return f"with {wording.joined([*told[:SHOWN], *([rest] if left > 0 else [])])}"
+    return f"with {wording.joined([*parts[:SHOWN], *([rest] if left > 0 else [])])}"
 
 
 def _move(result: Result, feature: int) -> float:
@@ -247,49 +247,49 @@ def _counted_free(result: Result, free: Sequence[int], others: bool) -> str:
 def scope_sentences(result: Result) -> list[str]:
     """Return sentences on the changes and the inputs that a claim is about."""
     limits = limit_parts(result, tuple(range(len(result.groups))))
-    return [*([f"This holds {', '.join(limits)}."] if limits else []), *rules_told(result)]
+    return [*([f"This holds {', '.join(limits)}."] if limits else []), *rules_sentences(result)]
 
 
-def bounds_told(result: Result) -> list[str]:
+def bounds_sentences(result: Result) -> list[str]:
     """Return a sentence on the rules, or on the domain where no radius is told that it cuts."""
-    return [*(_limits_told(result) or _domain_told(result)), *_link_told(result)]
+    return [*(_limits_sentences(result) or _domain_sentences(result)), *_link_sentences(result)]
 
 
-def rules_told(result: Result) -> list[str]:
+def rules_sentences(result: Result) -> list[str]:
     """Return sentences on the rules, and on the link of a regression if ``predict`` applies one.
 
     Without rules, on the domain of an array, where its radii or its ends differ by coordinate.
     """
-    return [*_limits_told(result), *_link_told(result)]
+    return [*_limits_sentences(result), *_link_sentences(result)]
 
 
-def _limits_told(result: Result) -> list[str]:
+def _limits_sentences(result: Result) -> list[str]:
     rules = () if result.inputs is None else result.inputs.rules
     if not rules:
         differ = not wording.one_radius(result) or _by_coordinate(result)
-        return _domain_told(result) if differ else []
+        return _domain_sentences(result) if differ else []
     if len(rules) == 1 and len(rules[0].text) <= _LONGEST_RULE:
         return [f"Only inputs with {rules[0].text} count."]
     which = "rule" if len(rules) == 1 else f"{len(rules)} rules"
     return [f"Only inputs that satisfy the {which} count."]
 
 
-def _domain_told(result: Result) -> list[str]:
+def _domain_sentences(result: Result) -> list[str]:
     """Return a sentence on the domain of an array if it ends; on few coordinates one by one."""
     if wording.described(result):
         return []
     if _by_coordinate(result) and len(result.groups) == result.input.size <= SHOWN:
         labels = labels_of(result)
         low, high = (np.broadcast_to(end, result.input.size).tolist() for end in result.domain)
-        told = [
+        parts = [
             f"{labels[feature]} is {_between(low[at], high[at])}"
             for feature, (at,) in enumerate(result.groups)
         ]
-        return [f"Only inputs in which {wording.joined(told)} count."]
+        return [f"Only inputs in which {wording.joined(parts)} count."]
     inside = _domain_text(result)
     return [f"Only inputs {inside} count."] if inside else []
 
 
-def _link_told(result: Result) -> list[str]:
+def _link_sentences(result: Result) -> list[str]:
     notes = (note for note in result.notes if note.startswith(BEFORE_LINK))
     return [f"{note[0].upper()}{note[1:]}." for note in notes]

@@ -11,7 +11,7 @@ import numpy as np
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, told
+from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, unescaped
 from milp_verix.results.solver_study import SolverTimes
 from milp_verix.views.plot import plot_solver_study
 from milp_verix.views.rendering import PageTable, drawn, rendered
@@ -35,7 +35,7 @@ def runs_in_csv(path: Path) -> list[dict[str, Any]]:
         if tuple(lines.fieldnames or ()) != CSV_COLUMNS:
             raise InputError(f"{path} is no comparison: its columns are not those of compare")
         return [
-            {name: told(text) if text else None for name, text in line.items()}
+            {name: unescaped(text) if text else None for name, text in line.items()}
             for line in lines
             if not line["skipped"]
         ]
@@ -86,13 +86,13 @@ def _comparison(name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str,
 def _question(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     checks, epsilon = data["checks"], data["epsilon"]
     radius = "∞" if epsilon is None else exact(epsilon)
-    asked = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
+    limits = narrowed(data.get("against"), data.get("output"), data.get("rules", ()))
     return [
         ("model", f"{data['model']['file']} (SHA-256 {data['model']['sha256']})"),
         ("prediction", str(data["prediction"])),
         ("ball", f"ε = {radius} ({norm_text(data['norm'])})"),
         *([("δ", exact(data["delta"]))] if data["delta"] is not None else []),
-        *([("restricted", asked)] if asked else []),
+        *([("restricted", limits)] if limits else []),
         ("features", str(data["features"])),
         ("asked", "an explanation" if checks is None else counted(len(checks), "check")),
         ("rounds", str(data["rounds"])),
@@ -102,11 +102,11 @@ def _question(data: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _cell(value: Any) -> str:
     """Return a whole number and a text as they are, another number with three digits."""
-    told = "–" if value is None else str(value)
+    text = "–" if value is None else str(value)
     try:
-        return told if told.isdigit() else typeset(nearest(float(told), 3))
+        return text if text.isdigit() else typeset(nearest(float(text), 3))
     except ValueError:
-        return told
+        return text
 
 
 def _remarks(data: Mapping[str, Any]) -> list[str]:
@@ -156,16 +156,16 @@ def solver_study_page(
     ``facts`` are what was asked, ``remarks`` what a reader has to know: contradictions, pairs left
     out.
     """
-    told, figure = f"{counted(len(times.pairs), 'pair')} of solver and formulation", None
+    text, figure = f"{counted(len(times.pairs), 'pair')} of solver and formulation", None
     if np.isfinite(times.seconds).any():
         best = times.summary()[0]
-        alt = f"performance profiles of {told}; {best.pair} answered the most, {best.solved}"
+        alt = f"performance profiles of {text}; {best.pair} answered the most, {best.solved}"
         figure = drawn(plot_solver_study(times), alt).drawing
     pairs = "A line for each pair"
     return rendered(
         "solver_study.html",
         title=f"Study of solvers {name}",
-        lead=f"{told} on {counted(len(times.instances), 'check')}.",
+        lead=f"{text} on {counted(len(times.instances), 'check')}.",
         sections=[
             ("question", "What was asked"),
             ("summary", "Summary"),
@@ -187,14 +187,14 @@ def solver_study_page(
 def _checks(times: SolverTimes) -> PageTable:
     """Return the seconds of each check; ``>`` marks a run that ended without an answer."""
 
-    def cell(seconds: float, asked: bool) -> str:
+    def cell(seconds: float, attempted: bool) -> str:
         if np.isfinite(seconds):
             return f"{seconds:.3f}"
-        return f"> {times.limit:g}" if asked else "–"
+        return f"> {times.limit:g}" if attempted else "–"
 
     count, most = len(times.instances), _MOST_CHECKS
     caption = "Seconds of each check by each pair; > limit: no answer; –: not asked"
     caption += f"; the first {most} of {count}" if count > most else ""
-    columns = zip(times.instances[:most], times.seconds.T, times.asked.T, strict=False)
-    lines = [[one, *map(cell, seconds, asked)] for one, seconds, asked in columns]
+    columns = zip(times.instances[:most], times.seconds.T, times.attempted.T, strict=False)
+    lines = [[one, *map(cell, seconds, attempted)] for one, seconds, attempted in columns]
     return PageTable(caption, ["check", *map(str, times.pairs)], lines, 1, "sortable")

@@ -247,7 +247,7 @@ def status_bars(
     bar_rows(axes, labels, pad=14)
 
 
-def told_beside(axes: Axes, texts: Sequence[str]) -> None:
+def texts_beside(axes: Axes, texts: Sequence[str]) -> None:
     """Write a text to the right of each row."""
     for row, text in enumerate(texts):
         axes.text(

@@ -40,9 +40,9 @@ def _titled(sheet: style.Sheet, sweep: EpsilonSweep) -> None:
     ball = ", ".join([largest, *(radius.removeprefix("ε = ") for radius in others)])
     if one_radius(first) and first.norm == "linf":  # each radius tells another norm
         ball += f" ({norm_text(first.norm)})"
-    asked = map(style.typeset, [ball, *domain_parts(first)])
+    texts = map(style.typeset, [ball, *domain_parts(first)])
     about = [shortened(first.model.file, 36), f"{sweep.seconds:.2f} s"]
-    sheet.headed(words.title(sweep), [*asked, words.outcome(sweep), *about])
+    sheet.headed(words.title(sweep), [*texts, words.outcome(sweep), *about])
 
 
 def _legend(axes: Axes, sweep: EpsilonSweep, explained: str) -> None:

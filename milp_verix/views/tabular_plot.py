@@ -46,11 +46,11 @@ def rows(explanation: Explanation, most: int = _MOST) -> tuple[Row, ...]:
     for feature in (one for one in ranked if one in shown):
         group = list(explanation.groups[feature])
         value, label = np.mean(values[group]), shortened(labels[feature], style.LONGEST_NAME)
-        told = f"{label} = {exact(value)}"
+        text = f"{label} = {exact(value)}"
         if len(group) > 1:
-            told = f"{label}: {len(group)} inputs, mean {nearest(float(value), 3)}"
+            text = f"{label}: {len(group)} inputs, mean {nearest(float(value), 3)}"
         length = float(value) if scores is None else abs(scores[feature])
-        result.append(Row(feature, told, known[feature], length))
+        result.append(Row(feature, text, known[feature], length))
     return tuple(result)
 
 
@@ -172,7 +172,7 @@ def columns_figure(use: TableUse) -> style.Drawing:
     sheet = style.Sheet(width, top + height + 0.6)
     open_ = sum(column.open > 0 for column in use.columns)
     decided = f"{counted(open_, 'column')} undecided somewhere" if open_ else "all columns decided"
-    sheet.headed(columns_headline(use), [style.typeset(use.asked), decided])
+    sheet.headed(columns_headline(use), [style.typeset(use.question), decided])
     sheet.text(style.MARGIN, style.HEADER - 0.12, "\n".join(said), fontsize=10)
     bars = sheet.axes(left, top, _USED_BARS, height)
     count = len(use.classes)
@@ -198,9 +198,9 @@ def columns_figure(use: TableUse) -> style.Drawing:
         sheet.text(start, top - 0.24, title, fontsize=8.5)
     sheet.text(typical, top - 0.24, "typical values in explanations", fontsize=8.5)
     for place, column in enumerate(shown):
-        told = style.typeset(shortened(column.typical, _LONGEST_TEXT)) or "–"
+        text = style.typeset(shortened(column.typical, _LONGEST_TEXT)) or "–"
         middle = top + (place + 0.5) * _USED_ROW
-        sheet.text(typical, middle, told, fontsize=8.5, va="center", color=style.INK)
+        sheet.text(typical, middle, text, fontsize=8.5, va="center", color=style.INK)
     if left_out := len(use.columns) - len(shown):
         more = f"and {counted(left_out, 'other column')}, in explanations less often"
         sheet.text(style.MARGIN, top + height + 0.35, more, color=style.MUTED)

@@ -66,8 +66,8 @@ def _row(run: "Run", comparison: "Comparison") -> tuple[str, ...]:
         answers = [run.size]
     elif comparison.task != "check":
         costs = (run.cost, run.bound)
-        told = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
-        answers = [*told, run.master or "–"]
+        parts = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
+        answers = [*parts, run.master or "–"]
     times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
     return (
         run.pair.solver,
@@ -89,8 +89,8 @@ def comparison_table(comparison: "Comparison") -> Table:
 def remarks(comparison: "Comparison") -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
     found = _verdict(comparison)
-    asked = narrowed(comparison.against, comparison.output, comparison.rules)
-    found += [f"the question: {asked}"] if asked else []
+    limits = narrowed(comparison.against, comparison.output, comparison.rules)
+    found += [f"the question: {limits}"] if limits else []
     several = comparison.task in ("check", "explain")
     decided = {run.answers for run in comparison.runs if not run.unknown}
     if several and comparison.agree and len(decided) > 1:
@@ -114,9 +114,9 @@ def remarks(comparison: "Comparison") -> list[str]:
 
 def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[str]) -> str:
     """Return what narrows a question, ``"against class 9 alone, 2 rules"``, or nothing."""
-    told = [] if against is None else [f"against {joined(f'class {c}' for c in against)} alone"]
-    told += [] if output is None else [f"output {output} alone"]
-    return ", ".join([*told, *([counted(len(rules), "rule")] if rules else [])])
+    parts = [] if against is None else [f"against {joined(f'class {c}' for c in against)} alone"]
+    parts += [] if output is None else [f"output {output} alone"]
+    return ", ".join([*parts, *([counted(len(rules), "rule")] if rules else [])])
 
 
 def _verdict(comparison: "Comparison") -> list[str]:
@@ -136,7 +136,7 @@ def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
         (
             one.pair.solver,
             one.pair.formulation,
-            str(one.asked),
+            str(one.attempted),
             str(one.solved),
             str(one.fastest),
             f"{one.shifted_mean:.3f}",
@@ -191,7 +191,7 @@ class TableUse:
 
     columns: tuple[ColumnUse, ...]
     classes: tuple[tuple[str, int], ...]
-    asked: str
+    question: str
 
     @property
     def decisions(self) -> int:
@@ -216,24 +216,24 @@ def columns_headline(use: TableUse) -> str:
 
 def columns_sentence(use: TableUse) -> str:
     """Return the columns needed most often, and those with no part, or held, in all decisions."""
-    every = f"{counted(use.decisions, 'decision')} ({use.asked})"
+    every = f"{counted(use.decisions, 'decision')} ({use.question})"
     top = [column for column in use.columns if column.in_all][:_TOLD]
-    told = []
+    texts = []
     if top:
         parts = [f"{column.name} in {share_text(column.in_all)}" for column in top]
-        told.append(f"Explanations of {every} have {joined(parts)} of the cases.")
+        texts.append(f"Explanations of {every} have {joined(parts)} of the cases.")
     else:
-        told.append(f"No column is in an explanation of {every}.")
+        texts.append(f"No column is in an explanation of {every}.")
     never = [column.name for column in use.columns if column.no_part == 1]
     if never:
         verb = "plays" if len(never) == 1 else "play"
         listed = listed_texts(never, "other column", _TOLD)
-        told.append(f"{listed} provably {verb} no part in any of them.")
+        texts.append(f"{listed} provably {verb} no part in any of them.")
     still = [column.name for column in use.columns if column.still == 1]
     if still:
         listed = listed_texts(still, "other column", _TOLD)
-        told.append(f"Nothing is proven of the part of {listed}, held in all of them.")
-    return printable(" ".join(told))
+        texts.append(f"Nothing is proven of the part of {listed}, held in all of them.")
+    return printable(" ".join(texts))
 
 
 def columns_table(use: TableUse) -> Table:

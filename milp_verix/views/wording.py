@@ -17,7 +17,7 @@ from milp_verix.base.number_text import (
 )
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.radii import common_share
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.question import Classification, Regression
 from milp_verix.results.base import Counterfactual, Result
 
@@ -56,9 +56,9 @@ def changed_text(result: Result, found: Counterfactual, separator: str = " ") ->
     original, changed = result.prediction, found.prediction
     if isinstance(changed, int) or isinstance(original, int):
         return f"→ {prediction_text(changed)}"
-    output, _, told = most_moved(result, original, changed, 3)
+    output, _, text = most_moved(result, original, changed, 3)
     name = f"output {output}{separator}" if len(changed) > 1 else ""
-    return f"{name}→ {told}"
+    return f"{name}→ {text}"
 
 
 def most_moved(
@@ -79,23 +79,23 @@ def becomes_text(result: Result, found: Counterfactual) -> str:
 
 def predicted_text(result: Result) -> str:
     """Return how headlines begin: ``"Decision “>50K”"``, ``"Prediction 7 (against 9 alone)"``."""
-    told = f"Prediction {prediction_text(result.prediction, 3)}"
+    text = f"Prediction {prediction_text(result.prediction, 3)}"
     if result.class_names and isinstance(result.prediction, int):
-        told = f"Decision {named_prediction(result, result.prediction)}"
+        text = f"Decision {named_prediction(result, result.prediction)}"
     if result.output is not None:
-        told += f" of output {result.output}"
-    asked = restrictions(result)
-    return f"{told} ({', '.join(asked)})" if asked else told
+        text += f" of output {result.output}"
+    limits = restrictions(result)
+    return f"{text} ({', '.join(limits)})" if limits else text
 
 
 def restrictions(result: Result) -> list[str]:
     """Return what narrows the question: ``["against class 9 alone", "2 rules", "δ = 0.5"]``."""
-    told = []
+    parts = []
     if result.against is not None:
-        told.append(f"against {rivals_text(result, 'and')} alone")
+        parts.append(f"against {rivals_text(result, 'and')} alone")
     if result.inputs is not None and result.inputs.rules:
-        told.append(counted(len(result.inputs.rules), "rule"))
-    return told if result.delta is None else [*told, f"δ = {exact(result.delta)}"]
+        parts.append(counted(len(result.inputs.rules), "rule"))
+    return parts if result.delta is None else [*parts, f"δ = {exact(result.delta)}"]
 
 
 def rivals_text(result: Result, word: str = "or") -> str:
@@ -125,7 +125,7 @@ def described(result: Result) -> bool:
     return result.inputs is not None and not result.inputs.of_domain
 
 
-def norm_told(result: Result) -> str:
+def norm_suffix(result: Result) -> str:
     """Return ``" (L2)"`` for a number that is a radius in another norm than L∞."""
     return "" if result.norm == "linf" else f" ({norm_text(result.norm)})"
 
@@ -142,7 +142,7 @@ def radius_text(result: Result, *, short: bool = False) -> str:
     """
     digits = radius_digits(result)
     if result.inputs is None or result.radii is None or one_radius(result):
-        return f"ε = {down(result.epsilon, digits)}{norm_told(result) * short}"
+        return f"ε = {down(result.epsilon, digits)}{norm_suffix(result) * short}"
     radii, share = result.radii, common_share(result.inputs, result.radii)
     if min(radii) == inf:
         return "whole domain"
@@ -182,8 +182,8 @@ def kept_text(result: Result) -> str:
         return f"{_output(result, 'each')} moves by at most {exact(result.delta)}"
     if result.against is None:
         return "the prediction stays"
-    told = named_prediction(result, result.prediction)
-    return f"{told} is not overtaken by {rivals_text(result)}"
+    text = named_prediction(result, result.prediction)
+    return f"{text} is not overtaken by {rivals_text(result)}"
 
 
 def _output(result: Result, several: str) -> str:
@@ -194,7 +194,7 @@ def _output(result: Result, several: str) -> str:
     return "the output" if one else f"{several} output"
 
 
-def becomes_told(result: Result, found: Counterfactual) -> str:
+def becomes_clause(result: Result, found: Counterfactual) -> str:
     """Return ``"the decision becomes “no”"``; before it, the class that was asked about.
 
     That class overtakes the predicted one: it scores above it, or wins a tie by the model's rule.
@@ -204,13 +204,13 @@ def becomes_told(result: Result, found: Counterfactual) -> str:
         most, was, becomes = most_moved(result, result.prediction, found.prediction)
         subject = f"output {most}" if len(result.prediction) > 1 else _subject(result)
         return f"{subject} becomes {becomes} instead of {was}"
-    told = named_prediction(result, found.prediction)
-    becomes = f"{_subject(result)} becomes {told}"
+    text = named_prediction(result, found.prediction)
+    becomes = f"{_subject(result)} becomes {text}"
     if result.against is None:
         return becomes
     label = named_prediction(result, result.prediction)
     if found.rival is None:
-        return f"{told} overtakes {label}"
+        return f"{text} overtakes {label}"
     return f"{named_prediction(result, found.rival)} overtakes {label} and {becomes}"
 
 
@@ -221,7 +221,7 @@ def compared(result: Result) -> str:
     return "" if result.against is None else f" against {rivals_text(result, 'and')} alone"
 
 
-def between_told(result: Result) -> str:
+def between_text(result: Result) -> str:
     """Return what features decide: ``" between “no” and “maybe”"``, nothing if it is all."""
     if result.delta is not None:
         verb = "stay" if _several(result) else "stays"
@@ -247,21 +247,21 @@ def _subject(result: Result) -> str:
 
 def decided(result: Result) -> str:
     """Return ``"the decision “yes”"``, ``"the prediction of class 2"`` or ``"the output 1.5"``."""
-    told = named_prediction(result, result.prediction)
+    text = named_prediction(result, result.prediction)
     if result.output is not None:
-        return f"the value {told} of output {result.output}"
-    return f"{_subject(result)} {'of ' * told.startswith('class ')}{told}"
+        return f"the value {text} of output {result.output}"
+    return f"{_subject(result)} {'of ' * text.startswith('class ')}{text}"
 
 
 def stays_text(result: Result) -> str:
     """Return ``"the decision “yes” stays"``."""
-    told = decided(result)
+    text = decided(result)
     if not isinstance(result.prediction, int):
         each = "each of " if _several(result) else ""
-        return f"{each}{told} moves by at most {exact(result.delta or 0.0)}"
+        return f"{each}{text} moves by at most {exact(result.delta or 0.0)}"
     if result.against is None:
-        return f"{told} stays"
-    return f"{told} is not overtaken by {rivals_text(result)}"
+        return f"{text} stays"
+    return f"{text} is not overtaken by {rivals_text(result)}"
 
 
 def seconds_text(seconds: float) -> str:
@@ -289,12 +289,12 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
 
 
-def question_text(problem: PosedProblem) -> str:
+def question_text(problem: ProblemData) -> str:
     """Return the question in words: the prediction, and the changes under which it is to stay."""
     question, names, rules = problem.question, problem.class_names, ""
-    told, kept = prediction_text(question.prediction), "as it is"
+    text, kept = prediction_text(question.prediction), "as it is"
     if isinstance(question.prediction, int):
-        told = f"“{names[question.prediction]}”" if names else f"class {told}"
+        text = f"“{names[question.prediction]}”" if names else f"class {text}"
     if isinstance(question, Classification) and question.against:
         rivals = [f"“{names[one]}”" if names else str(one) for one in question.against]
         kept = f"ahead of {joined(rivals)}"
@@ -303,14 +303,14 @@ def question_text(problem: PosedProblem) -> str:
     if problem.inputs is not None and problem.inputs.rules:
         rules = f", and obey {counted(len(problem.inputs.rules), 'rule')}"
     value = "the prediction" if problem.output is None else f"output {problem.output}"
-    of, reach = f"{value} of {problem.network.name}, {told},", f"{_reach(problem)}{rules}"
+    of, reach = f"{value} of {problem.network.name}, {text},", f"{_reach(problem)}{rules}"
     if problem.features.count == 1:
         return printable(f"Does {of} stay {kept} while the one feature changes, {reach}?")
     which = f"Which of the {counted(problem.features.count, 'feature')} keep"
     return printable(f"{which} {of} {kept} while the others change, {reach}?")
 
 
-def _reach(problem: PosedProblem) -> str:
+def _reach(problem: ProblemData) -> str:
     """Return the words for how far features may change."""
     if problem.inputs is None or problem.radii is None:
         return _REACHES[problem.ball.norm].format(exact(problem.ball.epsilon))

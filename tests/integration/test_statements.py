@@ -180,12 +180,12 @@ FAULTS: dict[str, tuple[dict[str, Callable[[Any], Any]], int]] = {
     "no domain of an array": (
         {
             "milp_verix.views.sentences._in_domain": _always(""),
-            "milp_verix.views.sentences.bounds_told": _always([]),
+            "milp_verix.views.sentences.bounds_sentences": _always([]),
         },
         100,
     ),
     "no link of a regressor": (
-        {"milp_verix.views.sentences._link_told": _always([])},
+        {"milp_verix.views.sentences._link_sentences": _always([])},
         40,
     ),
     "another norm": (

@@ -3,10 +3,10 @@
 from typing import Any
 
 from milp_verix.base.clock import NO_LIMIT
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.order import Order, OrderLike, resolve_order
 
 
-def make_order(problem: PosedProblem, order: OrderLike = "influence", **options: Any) -> Order:
+def make_order(problem: ProblemData, order: OrderLike = "influence", **options: Any) -> Order:
     """Return the order called ``order``, or the one that a list of features gives."""
     return resolve_order(problem, order, **options)(NO_LIMIT, None)

@@ -55,7 +55,7 @@ def linf_ball(builder: ProgramBuilder, box: Interval) -> Expressions:
 
 def l1_ball(builder: ProgramBuilder, ball: NormBall) -> Expressions:
     """Add the columns ``p_i`` and ``n_i`` and the row of the norm; return the input."""
-    down, up = _room(ball)
+    down, up = _headroom(ball)
     above, below = np.flatnonzero(up > 0), np.flatnonzero(down > 0)
     positive = builder.add_columns("p", above, 0.0, up[above])
     negative = builder.add_columns("n", below, 0.0, down[below])
@@ -87,7 +87,7 @@ def l2_tangents(
     unit = _unit(ball)
     if not unit:
         return expressions
-    down, up = _room(ball)
+    down, up = _headroom(ball)
     largest = np.maximum(down, up)[free] / unit
     # the sum is rounded up: what is proven must hold for all of the ball
     squares = builder.add_columns("s", free, 0.0, np.square(largest) * (1 + 1e-9))
@@ -139,7 +139,7 @@ def tangent_gaps(
         return 0.0, np.zeros_like(point)
     u = np.where(free, (point - ball.centre) / unit, 0.0)
     starts = [np.full_like(u, sign * q) for q in _TANGENTS for sign in (1.0, -1.0)]
-    down, up = _room(ball)
+    down, up = _headroom(ball)
     highest = np.zeros_like(u)
     for q in [*starts, *((known - ball.centre) / unit for known in points)]:
         reached = np.clip(q, -down / unit, up / unit)
@@ -159,14 +159,14 @@ def _unit(ball: NormBall) -> float:
     small that the box is wider than the ball by rounding alone, or so large that the ball holds the
     box.
     """
-    widest = float(np.max(np.maximum(*_room(ball)), initial=0.0))
+    widest = float(np.max(np.maximum(*_headroom(ball)), initial=0.0))
     n = int(np.count_nonzero(ball.box.lower < ball.box.upper))
     unit = ball.radius / math.sqrt(max(n, 1))
     resolved = n and unit >= _SMALLEST_UNIT and 1 / _MOST_UNITS <= widest / unit <= _MOST_UNITS
     return unit if resolved else 0.0
 
 
-def _room(ball: NormBall) -> tuple[FloatArray, FloatArray]:
+def _headroom(ball: NormBall) -> tuple[FloatArray, FloatArray]:
     """Return how far each coordinate may go below and above the centre, rounded outward."""
     down = np.nextafter(ball.centre - ball.box.lower, np.inf)
     up = np.nextafter(ball.box.upper - ball.centre, np.inf)
@@ -177,7 +177,7 @@ def _room(ball: NormBall) -> tuple[FloatArray, FloatArray]:
 
 
 def _deviations(builder: ProgramBuilder, ball: NormBall) -> tuple[IntArray, IntArray]:
-    down, up = _room(ball)
+    down, up = _headroom(ball)
     free = np.flatnonzero(ball.box.lower < ball.box.upper)
     return free, builder.add_columns("e", free, -down[free], up[free])
 

@@ -81,8 +81,8 @@ class Boxes:
             reach = np.einsum("rd,rd->r", weight, np.abs(middle) + half)
             return np.asarray(total + error * reach)
         near, radius = self._around(lower, upper)
-        room = np.where(coefficients > 0, upper - near, near - lower)
-        reach = Moves.of(weight, room, np.maximum(radius, 0.0), self.ball.norm).reach()
+        headroom = np.where(coefficients > 0, upper - near, near - lower)
+        reach = Moves.of(weight, headroom, np.maximum(radius, 0.0), self.ball.norm).reach()
         total = np.einsum("rd,rd->r", coefficients, near) + reach
         size = np.einsum("rd,rd->r", weight, np.abs(near)) + reach
         return np.asarray(total + error * size)
@@ -94,8 +94,8 @@ class Boxes:
             put_best(points, ways, self.upper, self.blocks)
             return points
         near, radius = self._around(self.lower, self.upper)
-        room = np.where(ways > 0, self.upper - near, near - self.lower)
-        moves = Moves.of(np.abs(ways), room, np.maximum(radius, 0.0), self.ball.norm)
+        headroom = np.where(ways > 0, self.upper - near, near - self.lower)
+        moves = Moves.of(np.abs(ways), headroom, np.maximum(radius, 0.0), self.ball.norm)
         return np.clip(near + np.sign(ways) * moves.largest(), self.lower, self.upper)
 
     def cut(self, integral: BoolArray | None = None) -> "tuple[Boxes, BoolArray]":

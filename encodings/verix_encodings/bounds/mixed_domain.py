@@ -277,11 +277,11 @@ def _shrunk(
 ) -> BoolArray:
     """Shrink boxes by ``a_j x_j ≤ b − Σ_{k ≠ j} min a_k x_k``, outward; mark those not empty."""
     (terms, error), (lower, upper) = least, ends
-    room = half.upper - (terms.sum(axis=1, keepdims=True) - terms) + 2 * error[:, None]
+    headroom = half.upper - (terms.sum(axis=1, keepdims=True) - terms) + 2 * error[:, None]
     for place, (j, a) in enumerate(zip(half.coordinates, half.coefficients, strict=True)):
         if a == 0:
             continue
-        end = room[:, place] / a
+        end = headroom[:, place] / a
         if a > 0:
             end = end if half.compares else np.nextafter(end, np.inf)
             upper[rows, j] = np.minimum(upper[rows, j], np.floor(end) if integral[j] else end)

@@ -95,7 +95,7 @@ class NormBall:
         more = np.where(ways > 0, box.upper - self.centre, self.centre - box.lower)
         with np.errstate(all="ignore"):
             result = along.payoffs(np.abs(ways), more)
-            result[:, free] -= along.payoffs(np.abs(ways)[:, free], along.room)
+            result[:, free] -= along.payoffs(np.abs(ways)[:, free], along.headroom)
         return result
 
     @property
@@ -109,9 +109,9 @@ class NormBall:
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
         free = self._free
         spend_entries(rows.size, 32)
-        room = np.where(rows[:, free] > 0, up[free], down[free])
+        headroom = np.where(rows[:, free] > 0, up[free], down[free])
         radius = np.full(rows.shape[0], self.radius)
-        return Moves.of(np.abs(rows[:, free]), room, radius, self.norm)
+        return Moves.of(np.abs(rows[:, free]), headroom, radius, self.norm)
 
     def _bound(self, rows: FloatArray, along: "Moves") -> FloatArray:
         error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
@@ -125,15 +125,15 @@ class NormBall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """Moves ``t`` with ``0 ≤ t ≤ room`` and ``‖t‖_p ≤ radius``, and the best λ for ``Σ w_i t_i``.
+    """Moves ``t`` with ``0 ≤ t ≤ headroom`` and ``‖t‖_p ≤ radius``, and the best λ of ``Σ w_i t_i``.
 
-    The bound of a row is ``unit`` times that of :attr:`share`, the ``room`` in this unit, with the
-    radius ``total`` and the ``multiplier`` λ in it. ``weight``, ``room`` and ``share`` have the
-    shape (N, d), ``unit`` and ``total`` (N,), ``multiplier`` (N, 1).
+    The bound of a row is ``unit`` times that of :attr:`share`, the ``headroom`` in this unit, with
+    the radius ``total`` and the ``multiplier`` λ in it. ``weight``, ``headroom`` and ``share`` have
+    the shape (N, d), ``unit`` and ``total`` (N,), ``multiplier`` (N, 1).
     """
 
     weight: FloatArray
-    room: FloatArray
+    headroom: FloatArray
     share: FloatArray
     unit: FloatArray
     total: FloatArray
@@ -141,16 +141,24 @@ class Moves:
     norm: int
 
     @classmethod
-    def of(cls, weight: FloatArray, room: FloatArray, radius: FloatArray, norm: int) -> "Moves":
-        """Return the moves with their multipliers: ``weight`` and ``room`` (N, d), ``radius`` (N,).
+    def of(cls, weight: FloatArray, headroom: FloatArray, radius: FloatArray, norm: int) -> "Moves":
+        """Return the moves with their multipliers; no argument is negative.
 
-        None of these is negative.
+        ``weight`` and ``headroom`` have the shape (N, d), ``radius`` (N,).
         """
         ones = np.ones(weight.shape[0])
         if norm == 1:
-            return cls(weight, room, room, ones, radius, _l1_multiplier(weight, room, radius), 1)
-        unit, share = _scaled(room, radius)
-        return cls(weight, room, share, unit, ones, _l2_multiplier(weight, share), 2)
+            return cls(
+                weight,
+                headroom,
+                headroom,
+                ones,
+                radius,
+                _l1_multiplier(weight, headroom, radius),
+                1,
+            )
+        unit, share = _scaled(headroom, radius)
+        return cls(weight, headroom, share, unit, ones, _l2_multiplier(weight, share), 2)
 
     def reach(self) -> FloatArray:
         """Bound ``Σ w_i t_i`` from above, rounded up; shape (N,)."""
@@ -158,17 +166,17 @@ class Moves:
         value = self.unit * (self.multiplier[:, 0] * self.total + gains)
         return np.asarray(value * (1.0 + relative_error(self.weight.shape[1])))
 
-    def payoffs(self, weight: FloatArray, room: FloatArray) -> FloatArray:
-        """Return what λ makes of coordinates with such ``room``; both (N, number)."""
+    def payoffs(self, weight: FloatArray, headroom: FloatArray) -> FloatArray:
+        """Return what λ makes of coordinates with such ``headroom``; both (N, number)."""
         unit = self.unit[:, None]
-        return unit * _payoffs(weight, room / unit, self.multiplier, self.norm)
+        return unit * _payoffs(weight, headroom / unit, self.multiplier, self.norm)
 
     def largest(self) -> FloatArray:
         """Return the ``t`` with the largest ``Σ w_i t_i``, up to rounding; (N, d)."""
         if self.norm == 1:
             # sorted by weight there are the full ones, those with the weight λ, and empty ones
-            full = np.where(self.weight > self.multiplier, self.room, 0.0)
-            rest = np.where(self.weight == self.multiplier, self.room, 0.0)
+            full = np.where(self.weight > self.multiplier, self.headroom, 0.0)
+            rest = np.where(self.weight == self.multiplier, self.headroom, 0.0)
             before = np.cumsum(rest, axis=1) - rest
             left = (self.total - np.sum(full, axis=1))[:, None] - before
             return np.asarray(full + np.clip(left, 0.0, rest))
@@ -177,49 +185,51 @@ class Moves:
         return np.asarray(self.unit[:, None] * np.minimum(wanted, self.share))
 
 
-def _payoffs(weight: FloatArray, room: FloatArray, multiplier: FloatArray, norm: int) -> FloatArray:
+def _payoffs(
+    weight: FloatArray, headroom: FloatArray, multiplier: FloatArray, norm: int
+) -> FloatArray:
     """Return ``max(w − λ, 0) h`` for ``p = 1`` or ``φ_λ(w, h)`` for ``p = 2``; shape (N, d)."""
     if norm == 1:
-        return np.asarray(np.maximum(weight - multiplier, 0.0) * room)
-    at_end = weight > 2.0 * multiplier * room
+        return np.asarray(np.maximum(weight - multiplier, 0.0) * headroom)
+    at_end = weight > 2.0 * multiplier * headroom
     inner = weight**2 / (4.0 * np.where(multiplier > 0, multiplier, 1.0))
-    return np.where(at_end, weight * room - multiplier * room**2, inner)
+    return np.where(at_end, weight * headroom - multiplier * headroom**2, inner)
 
 
-def _l1_multiplier(weight: FloatArray, room: FloatArray, radius: FloatArray) -> FloatArray:
+def _l1_multiplier(weight: FloatArray, headroom: FloatArray, radius: FloatArray) -> FloatArray:
     """Return λ for ``p = 1``, (N, 1): the weight at which ε, filled largest first, is used up."""
     order = np.argsort(-weight, axis=1, kind="stable")
     sorted_weight = np.take_along_axis(weight, order, axis=1)
-    filled = np.cumsum(np.take_along_axis(room, order, axis=1), axis=1)
+    filled = np.cumsum(np.take_along_axis(headroom, order, axis=1), axis=1)
     last = np.sum(filled < radius[:, None], axis=1)
     padded = np.concatenate([sorted_weight, np.zeros((weight.shape[0], 1))], axis=1)
     return np.take_along_axis(padded, last[:, None], axis=1)
 
 
-def _scaled(room: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return a unit of length for each row, (N,), and ``room`` in it, for which the radius is 1.
+def _scaled(headroom: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a unit for each row, (N,), and ``headroom`` in it, for which the radius is 1.
 
     Squares of ε may be too large or too small for float64, squares of fractions of ε are not. Room
     beyond the radius cannot be used, nor can a radius beyond all room.
     """
-    size = room.shape[1]
-    unit = np.minimum(radius, math.sqrt(size) * np.max(room, axis=1, initial=0.0) * (1 + 1e-12))
+    size = headroom.shape[1]
+    unit = np.minimum(radius, math.sqrt(size) * np.max(headroom, axis=1, initial=0.0) * (1 + 1e-12))
     some = np.where(unit > 0, unit, 1.0)
     # the bound has room for a relative error, not for a quotient that is rounded to zero
-    share = np.minimum(room, unit[:, None]) / some[:, None] + _LEAST
+    share = np.minimum(headroom, unit[:, None]) / some[:, None] + _LEAST
     return some, np.where(unit[:, None] > 0, share, 0.0)
 
 
-def _l2_multiplier(weight: FloatArray, room: FloatArray) -> FloatArray:
+def _l2_multiplier(weight: FloatArray, headroom: FloatArray) -> FloatArray:
     """Return the best λ for ``p = 2`` and ε = 1, for each row of ``weight``, (N, 1).
 
-    Coordinates at the end of their ``room`` are fixed there. Then λ is solved for with the free
+    Coordinates at the end of their ``headroom`` are fixed there. Then λ is solved for with the free
     coordinates, until no further one reaches its end.
     """
-    squares, ends = weight**2, room**2
+    squares, ends = weight**2, headroom**2
     multiplier = np.sqrt(squares.sum(axis=1, keepdims=True)) / 2.0
     for _ in range(_L2_STEPS):
-        at_end = weight > 2.0 * multiplier * room
+        at_end = weight > 2.0 * multiplier * headroom
         left = 1.0 - np.sum(ends * at_end, axis=1, keepdims=True)
         others = np.sqrt(np.sum(squares * ~at_end, axis=1, keepdims=True))
         # no room left for the others, or nothing to gain by them: this λ stays
@@ -232,15 +242,15 @@ def _l2_multiplier(weight: FloatArray, room: FloatArray) -> FloatArray:
     return np.asarray(multiplier)
 
 
-def filled_up(weight: FloatArray, room: FloatArray, total: float | FloatArray) -> FloatArray:
+def filled_up(weight: FloatArray, headroom: FloatArray, total: float | FloatArray) -> FloatArray:
     """Distribute ``total`` over the entries of each row, the largest ``weight`` first.
 
-    Returns ``t`` with the largest ``Σ w_i t_i`` for ``0 ≤ t ≤ room`` and ``Σ t_i ≤ total``; all
+    Returns ``t`` with the largest ``Σ w_i t_i`` for ``0 ≤ t ≤ headroom`` and ``Σ t_i ≤ total``; all
     have the same shape, (d,) or (N, d). Rows with totals of their own give these as (N, 1).
     """
     order = np.argsort(-weight, axis=-1, kind="stable")
-    ordered = np.take_along_axis(room, order, axis=-1)
+    ordered = np.take_along_axis(headroom, order, axis=-1)
     before = np.cumsum(ordered, axis=-1) - ordered
-    filled = np.empty_like(room)
+    filled = np.empty_like(headroom)
     np.put_along_axis(filled, order, np.clip(total - before, 0.0, ordered), axis=-1)
     return filled

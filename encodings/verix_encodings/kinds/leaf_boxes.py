@@ -70,14 +70,14 @@ class Cells:
         for f in np.flatnonzero((lower < upper) & self.used).tolist():
             high[f] = np.searchsorted(self.of_feature(f), upper[f], side="left")
         # a check is asked by bounds first, and then by leaves
-        key, asked = ("last", id(self.thresholds)), (low.tobytes(), high.tobytes())
+        key, place = ("last", id(self.thresholds)), (low.tobytes(), high.tobytes())
         last = self.ensemble.memo.get(key)
-        if last is not None and last[0] == asked:
+        if last is not None and last[0] == place:
             known: LeafBoxes = last[1]
             return known
         everything = self._everything()
-        found = self._walked(low, high) if everything is None else everything.within(low, high)
-        self.ensemble.memo[key] = asked, found
+        found = self._descended(low, high) if everything is None else everything.within(low, high)
+        self.ensemble.memo[key] = place, found
         return found
 
     @property
@@ -93,11 +93,11 @@ class Cells:
         key = "every leaf", id(self.thresholds)
         if key not in self.ensemble.memo:
             none = np.zeros(self.starts.size - 1, dtype=np.intp)
-            self.ensemble.memo[key] = self._walked(none, np.diff(self.starts))
+            self.ensemble.memo[key] = self._descended(none, np.diff(self.starts))
         found: LeafBoxes = self.ensemble.memo[key]
         return found
 
-    def _walked(self, low: IntArray, high: IntArray) -> "LeafBoxes":
+    def _descended(self, low: IntArray, high: IntArray) -> "LeafBoxes":
         """Walk down the trees with the cells from ``low`` to ``high``, (d,)."""
         moving = np.flatnonzero(high > low)
         place = np.full(low.size, -1, dtype=np.intp)

@@ -185,8 +185,8 @@ def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:
     try:
         return opened(source)
     except Exception as error:  # onnxruntime's exceptions share no base class but this
-        told = f"onnxruntime cannot load {path or IN_MEMORY}"
-        raise ModelError(f"{told}: {first_line(error)}") from error
+        text = f"onnxruntime cannot load {path or IN_MEMORY}"
+        raise ModelError(f"{text}: {first_line(error)}") from error
 
 
 def _bytes_of(source: ModelSource) -> bytes:

@@ -29,7 +29,7 @@ from milp_verix.models.onnx.model_file import (
     read_model,
     session_of,
 )
-from milp_verix.models.onnx.trace import Anchor, require_room, trace
+from milp_verix.models.onnx.trace import Anchor, require_memory, trace
 from milp_verix.models.trees.readers import ends_in_trees
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def _read(
 
         trees = read_onnx_trees(model, signature, path, sha256)
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
-    require_room(model, signature)
+    require_memory(model, signature)
     traced = trace(model, signature)
     columns, words, unread = _coordinates(fitted, missing, joined)
     return OnnxNetwork(

@@ -95,14 +95,14 @@ def _require_same(found: FloatArray, known: FloatArray, labels: list[Any], round
         if same.all():
             return
         place = int(np.flatnonzero(~same.all(axis=1))[0])
-        told = (
+        text = (
             f"{found[place]} for row {labels[place]}, scikit-learn {known[place]}; rows that "
             f"differ: {int((~same.all(axis=1)).sum())} of {len(labels)}"
         )
     else:
-        told = f"{found.shape[1]} numbers for a row, scikit-learn {known.shape[1]}"
+        text = f"{found.shape[1]} numbers for a row, scikit-learn {known.shape[1]}"
     raise ModelError(
-        f"the network returns {told}. Nothing would be proven about the model in scikit-learn; "
+        f"the network returns {text}. Nothing would be proven about the model in scikit-learn; "
         "please report it"
     )
 

@@ -73,10 +73,10 @@ class TextPipeline:
         names = [name_of(step) or type(step).__name__ for step in steps]
         between = {"TfidfTransformer", "FunctionTransformer"}
         if not known or len(steps) < 2 or not {*names[1:-1]} <= between:
-            told = " → ".join(names) or type(pipeline).__name__
+            text = " → ".join(names) or type(pipeline).__name__
             raise InputError(
                 "a text pipeline is a CountVectorizer or TfidfVectorizer, perhaps a "
-                f"TfidfTransformer, and a classifier; got {told}"
+                f"TfidfTransformer, and a classifier; got {text}"
             )
         vectorizer, estimator = steps[0], steps[-1]
         if not hasattr(vectorizer, "vocabulary_") or not hasattr(estimator, "classes_"):

@@ -35,11 +35,11 @@ class WordReader:
         parts = {name: getattr(vectorizer, name) for name in names}
         own = [name for name, part in parts.items() if callable(part)]
         plain = not own and _PLAIN.fullmatch(parts["token_pattern"])
-        told = (
+        text = (
             f"that words do not depend on their neighbours was tested {_WAYS} times at most, not "
             f"proven: the {own[0] if own else 'token_pattern'} of the vectorizer is its own"
         )
-        self.notes = () if plain else (told,)
+        self.notes = () if plain else (text,)
 
     def words(self, text: str) -> list[str]:
         """Return the known words of ``text`` in their order."""

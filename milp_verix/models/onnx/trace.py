@@ -34,7 +34,7 @@ _SMALL, _WEIGHTS = 10_000, 1024
 """Numbers of inputs that are not looked at, and of stored tensors that may say a shape."""
 
 
-def require_room(model: onnx.ModelProto, signature: Signature) -> None:
+def require_memory(model: onnx.ModelProto, signature: Signature) -> None:
     """Raise ``ModelError`` where the matrices of convolutions need more memory than is free."""
     shape = signature.input_shape
     convolutions = [node for node in model.graph.node if node.op_type == "Conv"]

@@ -79,9 +79,9 @@ def _only(graph: onnx.GraphProto, signature: Signature) -> onnx.NodeProto:
     while node is not None and node.op_type not in NODES_OF_TREES and node.op_type in _BEHIND:
         node = producers.get(node.input[0])
     if node is None or node.op_type not in NODES_OF_TREES:
-        told = "what computes the scores" if node is None else f"{node.op_type} {node.name!r}"
+        text = "what computes the scores" if node is None else f"{node.op_type} {node.name!r}"
         raise UnsupportedOperatorError(
-            f"{told} behind trees is not read: give the model of its own library, or the file of "
+            f"{text} behind trees is not read: give the model of its own library, or the file of "
             "the trees alone"
         )
     if sum(other.op_type in NODES_OF_TREES for other in graph.node) > 1:

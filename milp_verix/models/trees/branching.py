@@ -219,10 +219,10 @@ def beyond(sides: Sides, end: float, left: bool) -> Sides:
     return Sides(np.append(below, end), np.append(sides.left[: below.size + 1], left))
 
 
-def reached(left: IntArray, right: IntArray, told: str) -> IntArray:
+def reached(left: IntArray, right: IntArray, text: str) -> IntArray:
     """Return the nodes below node 0, it first; a negative child is none.
 
-    Raises ``ValueError``, which begins with ``told``, unless each has one parent that is a node.
+    Raises ``ValueError``, which begins with ``text``, unless each has one parent that is a node.
     """
     level, found = np.zeros(1, dtype=np.int64), [np.zeros(1, dtype=np.int64)]
     seen = np.zeros(len(left), dtype=bool)
@@ -231,9 +231,9 @@ def reached(left: IntArray, right: IntArray, told: str) -> IntArray:
         level = level[left[level] >= 0]
         level = np.concatenate([left[level], right[level]])
         if not ((level >= 0) & (level < len(left))).all():
-            raise ValueError(f"{told} has a child that is no node")
+            raise ValueError(f"{text} has a child that is no node")
         if seen[level].any() or np.unique(level).size < level.size:
-            raise ValueError(f"{told} has a node with two parents")
+            raise ValueError(f"{text} has a node with two parents")
         seen[level] = True
         found.append(level)
     return np.concatenate(found)

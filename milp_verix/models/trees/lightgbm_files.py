@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.errors import UnsupportedOperatorError
 from milp_verix.models.trees.branching import reached
-from milp_verix.models.trees.readers import MOST, damage_told, require, text_of
+from milp_verix.models.trees.readers import MOST, refusing_damage, require, text_of
 
 _EACH_INNER = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 _WITH_EACH_INNER = ("split_gain", "internal_value", "internal_weight", "internal_count")
@@ -47,7 +47,7 @@ def whole(content: bytes, path: Path | None) -> str:
 
     Raises ``ModelError`` unless its trees are trees, and its lists fit together.
     """
-    with damage_told("LightGBM", path):
+    with refusing_damage("LightGBM", path):
         lines = text_of(content).replace("\r\n", "\n").replace("\r", "\n").split("\n")
         text = "\n".join(line.strip(" \t") for line in lines)
         trees, end, behind = text.partition("\nend of trees\n")
@@ -57,7 +57,7 @@ def whole(content: bytes, path: Path | None) -> str:
         facts = fields_of(header.split("\n"))
         _require_header(facts, len(parts))
         last = int(facts["max_feature_idx"])
-        told = [
+        read_trees = [
             _tree(fields_of(part.split("\n")), part, place, last)
             for place, part in enumerate(parts)
         ]
@@ -68,7 +68,7 @@ def whole(content: bytes, path: Path | None) -> str:
         for name in _FACTS
         if name in facts
     ]
-    lines = ["tree", *known, "", *told, "end of trees", "", "parameters:"]
+    lines = ["tree", *known, "", *read_trees, "end of trees", "", "parameters:"]
     return "\n".join([*lines, *_COLUMNS.findall(behind), "end of parameters", "", words, ""])
 
 
@@ -99,8 +99,8 @@ def _require_header(facts: Mapping[str, str], trees: int) -> None:
     each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
     require(all(0 < one <= MOST for one in (features, each, classes)), "its sizes are odd")
     # the library writes as many scores as its objective says where there is room for classes
-    told = [one for one in facts.get("objective", "").split() if one.startswith("num_class:")]
-    require({*told} <= {f"num_class:{classes}"} and each == classes, "its classes are odd")
+    settings = [one for one in facts.get("objective", "").split() if one.startswith("num_class:")]
+    require({*settings} <= {f"num_class:{classes}"} and each == classes, "its classes are odd")
     require(trees % each == 0, f"it has {trees} trees, and {each} for each round")
     for name in ("feature_names", "feature_infos"):
         found = len(facts[name].split())
@@ -109,9 +109,9 @@ def _require_header(facts: Mapping[str, str], trees: int) -> None:
 
 def _tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -> str:
     """Return the text of a tree that the library gets, written from the numbers read here."""
-    told = f"tree {place}"
+    words = f"tree {place}"
     require_constant_leaves(fields)
-    require(text.startswith(f"{place}\n"), f"{told} has another number")
+    require(text.startswith(f"{place}\n"), f"{words} has another number")
     leaves, sets = int(fields["num_leaves"]), int(fields.get("num_cat", "0"))
     read = {name: numbers_of(fields, name, _kind(name)) for name in (*_EACH_INNER, *_EACH_LEAF)}
     others = (*_WITH_EACH_INNER, *_WITH_EACH_LEAF, *_SETS)
@@ -119,35 +119,35 @@ def _tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -
     for name, found in read.items():
         size = leaves if name in _EACH_LEAF or name in _WITH_EACH_LEAF else leaves - 1
         fits = found.size == size or (leaves == 1 and name != "leaf_value") or name in _SETS
-        require(fits, f"{told} has {found.size} {name}, not {size}")
+        require(fits, f"{words} has {found.size} {name}, not {size}")
         low, high = (0, 2**32) if name == "cat_threshold" else (-(2**31), 2**31)
         inside = found.dtype.kind == "f" or bool(((found >= low) & (found < high)).all())
-        require(inside, f"{told} has odd {name}")
-    require(leaves >= 1, f"{told} has no leaves")
-    require(bool(np.isfinite(read["leaf_value"]).all()), f"{told} has a value that is no number")
+        require(inside, f"{words} has odd {name}")
+    require(leaves >= 1, f"{words} has no leaves")
+    require(bool(np.isfinite(read["leaf_value"]).all()), f"{words} has a value that is no number")
     if leaves > 1:
-        _require_splits(read, leaves, sets, told, last_feature)
+        _require_splits(read, leaves, sets, words, last_feature)
     shrinkage = float(fields.get("shrinkage", "1"))
-    require(np.isfinite(shrinkage), f"{told} has a shrinkage that is no number")
+    require(np.isfinite(shrinkage), f"{words} has a shrinkage that is no number")
     lists = [f"{name}={' '.join(map(repr, found.tolist()))}" for name, found in read.items()]
     facts = [f"num_leaves={leaves}", f"num_cat={sets}", *lists, "is_linear=0"]
     return "\n".join([f"Tree={place}", *facts, f"shrinkage={shrinkage!r}", "", ""])
 
 
 def _require_splits(
-    read: Mapping[str, Any], leaves: int, sets: int, told: str, last_feature: int
+    read: Mapping[str, Any], leaves: int, sets: int, text: str, last_feature: int
 ) -> None:
     children = read["left_child"], read["right_child"]
     # a leaf's number is negative: another may be that of a leaf below, and is no node
-    require(all((one < leaves - 1).all() for one in children), f"{told} has a child that is none")
+    require(all((one < leaves - 1).all() for one in children), f"{text} has a child that is none")
     left, right = (
         np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1)) for one in children
     )
-    require(reached(left, right, told).size == 2 * leaves - 1, f"{told} has nodes that are nowhere")
+    require(reached(left, right, text).size == 2 * leaves - 1, f"{text} has nodes that are nowhere")
     features, limits, kinds = read["split_feature"], read["threshold"], read["decision_type"]
-    require(bool(((features >= 0) & (features <= last_feature)).all()), f"{told} has odd features")
-    require(not np.isnan(limits).any(), f"{told} has a threshold that is no number")
-    require(bool(((kinds >= 0) & (kinds < _MISSING_ENDS)).all()), f"{told} has odd decision_type")
+    require(bool(((features >= 0) & (features <= last_feature)).all()), f"{text} has odd features")
+    require(not np.isnan(limits).any(), f"{text} has a threshold that is no number")
+    require(bool(((kinds >= 0) & (kinds < _MISSING_ENDS)).all()), f"{text} has odd decision_type")
     bounds, words = (read.get(name, np.empty(0)) for name in _SETS)
     chosen = limits[kinds & 1 > 0]
     known = bool(((chosen >= 0) & (chosen < sets) & (chosen == np.floor(chosen))).all())
@@ -157,7 +157,7 @@ def _require_splits(
         and bounds[-1] == words.size
         and bool((np.diff(bounds) > 0).all())
     )
-    require(known and rising, f"{told} has sets of categories that are none")
+    require(known and rising, f"{text} has sets of categories that are none")
 
 
 def _kind(name: str) -> type:

@@ -72,7 +72,7 @@ def read(source: Any) -> ReadTrees:
     largest = largest_values(trees, scores)
     divisor = rounds / (slope if _LINKS.get(name) == "sigmoid" else 1.0) if classifies else 1.0
     raw = not classifies and (name not in _IDENTITIES or "sqrt" in settings)
-    told = "the user's own objective" if name == "custom" else " ".join([name, *settings])
+    words = "the user's own objective" if name == "custom" else " ".join([name, *settings])
     return ReadTrees(
         trees=trees,
         base=np.zeros(scores),
@@ -80,7 +80,7 @@ def read(source: Any) -> ReadTrees:
         rounding=relative_error(len(trees) + 4) * largest
         + _indistinct(name, slope, largest, rounds),
         runner=LightgbmRunner(model, _LINKS.get(name), rounds),
-        facts=facts_on(model, classifies, (f"{BEFORE_LINK}{told}",) * raw),
+        facts=facts_on(model, classifies, (f"{BEFORE_LINK}{words}",) * raw),
         library=f"LightGBM {lightgbm.__version__}",
         link=_LINKS.get(name, "identity"),
         divisor=divisor,
@@ -136,8 +136,8 @@ def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
         with warnings.catch_warnings(action="ignore"):
             return lightgbm.Booster(model_str=text, params={"verbosity": -1})
     except (lightgbm.basic.LightGBMError, ValueError) as error:
-        told = f"{path or IN_MEMORY}: {first_line(error)}"
-        raise ModelError(f"LightGBM cannot read {told}") from error
+        words = f"{path or IN_MEMORY}: {first_line(error)}"
+        raise ModelError(f"LightGBM cannot read {words}") from error
 
 
 def _words(booster: Any, texts: Sequence[str]) -> dict[int, tuple[str, ...]]:

@@ -63,25 +63,25 @@ def content_of(source: Any) -> tuple[bytes | None, str | None]:
 
 
 @contextmanager
-def damage_told(library: str, path: Path | None) -> Iterator[None]:
+def refusing_damage(library: str, path: Path | None) -> Iterator[None]:
     """Raise ``ModelError`` in place of what the reader of a damaged file meets."""
     try:
         yield
         return
     except KeyError as error:
-        told = f"it has no {error.args[0]!r}"
+        text = f"it has no {error.args[0]!r}"
     except RecursionError:
-        told = "its brackets are nested too deep"
+        text = "its brackets are nested too deep"
     except (ValueError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        told = first_line(error)
-    told = f"it is truncated or damaged: {told}"
-    raise ModelError(f"{library} cannot read {path or IN_MEMORY}: {told}")
+        text = first_line(error)
+    text = f"it is truncated or damaged: {text}"
+    raise ModelError(f"{library} cannot read {path or IN_MEMORY}: {text}")
 
 
-def require(holds: bool, told: str) -> None:
+def require(holds: bool, text: str) -> None:
     """Raise ``ValueError``, which says what is ``told``, unless something holds of a file."""
     if not holds:
-        raise ValueError(told)
+        raise ValueError(text)
 
 
 Link: TypeAlias = Literal["identity", "softmax", "sigmoid", "largest"]

@@ -87,8 +87,8 @@ class TreeNetwork(LoadedModel):
     def _run(
         self, way: Callable[[FloatArray], NDArray[np.floating]], rows: FloatArray
     ) -> NDArray[np.floating]:
-        told = f"{self.library} cannot run {self.path or self.name}"
-        with refusing(told, Exception, kind=ModelError):  # each library has its own exceptions
+        text = f"{self.library} cannot run {self.path or self.name}"
+        with refusing(text, Exception, kind=ModelError):  # each library has its own exceptions
             return one_row_each(way(rows), rows.shape[0])
 
     def __repr__(self) -> str:
@@ -114,9 +114,9 @@ def tree_network(read: ReadTrees) -> TreeNetwork:
         node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)
         network = Network((1, read.inputs), (*before, node))
     content = _content_hash(read, node)
-    told = ("path", "runner", "link", "divisor", "upper_at_tie", "facts", "library")
+    names = ("path", "runner", "link", "divisor", "upper_at_tie", "facts", "library")
     loaded = TreeNetwork(
-        **{name: getattr(read, name) for name in (*told, "columns", "unread", "words")},
+        **{name: getattr(read, name) for name in (*names, "columns", "unread", "words")},
         sha256=read.sha256 or content,
         content_sha256=content,
         ir=network,
@@ -265,8 +265,8 @@ def threshold_points(node: TreeEnsemble, width: int) -> FloatArray:
     return rows
 
 
-def _differs(model: TreeNetwork, told: str) -> ModelError:
+def _differs(model: TreeNetwork, where: str) -> ModelError:
     return ModelError(
-        f"{model.name} is not read as {model.library} runs it: {told}. Nothing can be proven about "
-        "it; please report this model as an error of milp-verix"
+        f"{model.name} is not read as {model.library} runs it: {where}. Nothing can be proven "
+        "about it; please report this model as an error of milp-verix"
     )

@@ -16,7 +16,7 @@ import numpy as np
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.models.loaded_model import IN_MEMORY
 from milp_verix.models.trees.branching import reached
-from milp_verix.models.trees.readers import MOST, damage_told, require, text_of
+from milp_verix.models.trees.readers import MOST, refusing_damage, require, text_of
 from verix_encodings.arrays import IntArray
 
 _JSON = re.compile(rb'\s*\{\s*"')
@@ -46,7 +46,7 @@ def whole(content: bytes, path: Path | None) -> bytes:
     with suppress(ValueError):
         if _JSON.match(text := text_of(content).lstrip().encode()):
             content = text
-    with damage_told("XGBoost", path):
+    with refusing_damage("XGBoost", path):
         if _JSON.match(content):
             document = json.loads(content)
         else:
@@ -143,25 +143,25 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
         _require_tree(tree, features, f"tree {place}")
 
 
-def _require_tree(tree: Mapping[str, Any], features: int, told: str) -> None:
+def _require_tree(tree: Mapping[str, Any], features: int, text: str) -> None:
     size, width = (int(tree["tree_param"].get(n, 1)) for n in ("num_nodes", "size_leaf_vector"))
-    require(width in (0, 1), f"{told} has {width} values in a leaf")
+    require(width in (0, 1), f"{text} has {width} values in a leaf")
     for name in _EACH_NODE:
         found = len(tree[name]) if name in tree else size
-        require(found == size, f"{told} has {found} {name}, not {size}")
+        require(found == size, f"{text} has {found} {name}, not {size}")
     left, right, parents, columns = (
         _whole(tree[name], name)
         for name in ("left_children", "right_children", "parents", "split_indices")
     )
-    require(bool(((left >= -1) & ((left < 0) == (right < 0))).all()), f"{told} has odd leaves")
-    require(_within(parents[parents != _ROOT], size), f"{told} has odd parents")
-    inner = reached(left, right, told)
+    require(bool(((left >= -1) & ((left < 0) == (right < 0))).all()), f"{text} has odd leaves")
+    require(_within(parents[parents != _ROOT], size), f"{text} has odd parents")
+    inner = reached(left, right, text)
     inner = inner[left[inner] >= 0]
     own = all(np.array_equal(parents[children[inner]], inner) for children in (left, right))
-    require(own, f"{told} has a node that tells another parent")
-    require(_within(columns[inner], features), f"{told} reads a feature that is none")
+    require(own, f"{text} has a node that tells another parent")
+    require(_within(columns[inner], features), f"{text} reads a feature that is none")
     numbers = np.asarray(tree["split_conditions"], dtype=np.float64)
-    require(bool(np.isfinite(numbers).all()), f"{told} has a number that is none")
+    require(bool(np.isfinite(numbers).all()), f"{text} has a number that is none")
     if "categories" not in tree:
         return
     codes, nodes, starts, sizes = (
@@ -172,7 +172,7 @@ def _require_tree(tree: Mapping[str, Any], features: int, told: str) -> None:
     fits = fits and bool((sizes > 0).all()) and _within(starts, max(len(codes), 1))
     fits = fits and bool((starts + sizes <= len(codes)).all()) and bool((np.diff(nodes) > 0).all())
     chosen = np.flatnonzero(_whole(tree["split_type"], "split_type"))
-    require(fits and np.array_equal(nodes, chosen), f"{told} has sets of categories that are none")
+    require(fits and np.array_equal(nodes, chosen), f"{text} has sets of categories that are none")
 
 
 def _whole(values: Any, name: str) -> IntArray:

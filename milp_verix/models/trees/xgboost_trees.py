@@ -76,7 +76,7 @@ def read(source: Any) -> ReadTrees:
     )
     read_trees = tuple(as_thresholds(tree) for tree in stored)
     base, words = _base(learner, size, outputs, xgboost), _words(learner)
-    untold = {_NO_WORDS for told in words.values() if not told}
+    untold = {_NO_WORDS for text in words.values() if not text}
     if not np.isfinite(base).all():
         raise ModelError(f"the XGBoost model's base_score is {base.tolist()}, no finite number")
     # DART may add the base to each tree's value and take it off again
@@ -165,8 +165,8 @@ def _loaded(content: bytes, path: Any, xgboost: Any) -> Any:
         model = getattr(xgboost, _WRAPPERS[kind])()
         model.load_model(bytearray(content))
     except (xgboost.core.XGBoostError, ValueError, TypeError, AttributeError) as error:
-        told = first_line(error)
-        raise ModelError(f"XGBoost cannot read {path or IN_MEMORY}: {told}") from error
+        text = first_line(error)
+        raise ModelError(f"XGBoost cannot read {path or IN_MEMORY}: {text}") from error
     return model
 
 

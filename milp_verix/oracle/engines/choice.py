@@ -9,7 +9,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.oracle.engines.claim import Engine, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Candidate, Portfolio
 from milp_verix.oracle.engines.programs import Programs
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import (
     CHECKERS,
@@ -51,7 +51,7 @@ _NO_TREES = ("phase", "split", "beta")
 _OTHERS = ("phase", "split", "beta", *_PROGRAM_SOLVERS)
 
 
-def portfolio_for(problem: PosedProblem, search: Search) -> Portfolio:
+def portfolio_for(problem: ProblemData, search: Search) -> Portfolio:
     """Return the portfolio that decides the checks of ``problem`` by the solver of ``search``.
 
     For ``"auto"``, the first solver that takes the programs opens at once, for L1 and L2 balls
@@ -78,9 +78,7 @@ def portfolio_for(problem: PosedProblem, search: Search) -> Portfolio:
     return Portfolio(Candidate(chosen, partial(_opened, problem, search, solver, deepens=True)))
 
 
-def _opened(
-    problem: PosedProblem, search: Search, solver: str | Solver, *, deepens: bool
-) -> Engine:
+def _opened(problem: ProblemData, search: Search, solver: str | Solver, *, deepens: bool) -> Engine:
     """Return the engine of a solver; ``NotInstalledError`` where it is not to be had."""
     # asked when it is needed: to look for a solver imports it
     if not isinstance(solver, str) and (reason := solver.unavailable()):
@@ -92,7 +90,7 @@ def _opened(
     return Programs(problem, search, solver, deepens=deepens)
 
 
-def _checker(name: str, problem: PosedProblem) -> Engine:
+def _checker(name: str, problem: ProblemData) -> Engine:
     """Return the engine of a solver that solves no programs, one of ``CHECKERS``."""
     if name == "split":
         from milp_verix.oracle.engines.input_split import InputSplit
@@ -111,7 +109,7 @@ def _checker(name: str, problem: PosedProblem) -> Engine:
 class _Auto:
     """The portfolios of ``"auto"`` for one problem."""
 
-    problem: PosedProblem
+    problem: ProblemData
     search: Search
 
     @property
@@ -164,7 +162,7 @@ class _Auto:
         return Portfolio(members[0], members[1:], why_auto(first.name, needed))
 
 
-def misfit(solver: str | None, problem: PosedProblem) -> str | None:
+def misfit(solver: str | None, problem: ProblemData) -> str | None:
     """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
     trees = problem.margins.stepped
     if trees and solver in _NO_TREES:

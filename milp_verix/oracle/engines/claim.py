@@ -16,7 +16,7 @@ from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.oracle.attacks import climbs
 from milp_verix.oracle.verdict import Answer, Effort, Stage, Verdict, replayed
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.interval import Late, never
@@ -158,7 +158,7 @@ class TriedPoints:
 class Replays:
     """Runs points in onnxruntime; ``verdict`` is that of the first which changes the prediction."""
 
-    problem: PosedProblem
+    problem: ProblemData
     free: IntArray
     verdict: Verdict | None = None
 
@@ -173,7 +173,7 @@ class BoundsEngine:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, problem: PosedProblem) -> None:
+    def __init__(self, problem: ProblemData) -> None:
         self._problem = problem
         self.version = version()
 

@@ -35,7 +35,7 @@ from milp_verix.oracle.engines.claim import (
 )
 from milp_verix.oracle.engines.phase_search import BoundSearch
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch_crown import BatchCrown, slope_ranges
@@ -284,7 +284,7 @@ class InputSplit(BoundsEngine):
 
 
 def _folded(
-    problem: PosedProblem, claim: Claim, domain: MixedDomain | None
+    problem: ProblemData, claim: Claim, domain: MixedDomain | None
 ) -> tuple[Network, Interval | NormBall, Bounds]:
     """Return the margins in the free coordinates alone, their region, and bounds over it."""
     rest = problem.x.astype(np.float64)

@@ -22,7 +22,7 @@ from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Repla
 from milp_verix.oracle.engines.leaf_search import Blocks, Clique, LeafSearch
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.ball import Ball
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Interval, Program
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.kinds.leaf_boxes import Cells, LeafBoxes, cells_of
@@ -53,7 +53,7 @@ class Reach:
     blocks: Blocks | None
 
     @classmethod
-    def of(cls, problem: PosedProblem, cells: Cells, free: IntArray) -> "Reach":
+    def of(cls, problem: ProblemData, cells: Cells, free: IntArray) -> "Reach":
         """Return what the inputs of a problem reach."""
         ball = problem.ball
         lower = ball.centre.astype(np.float64)
@@ -190,7 +190,7 @@ def trees_of(network: Network) -> TreeEnsemble | None:
     return None
 
 
-def cells_for(problem: PosedProblem) -> Cells:
+def cells_for(problem: ProblemData) -> Cells:
     """Return the cells of the trees that the margins of ``problem`` consist of."""
     trees, mixed = trees_of(problem.margins), problem.ball.mixed
     assert trees is not None
@@ -198,7 +198,7 @@ def cells_for(problem: PosedProblem) -> Cells:
 
 
 def point_of_cells(
-    problem: PosedProblem, claim: Claim, program: Program, point: FloatArray, found: FloatArray
+    problem: ProblemData, claim: Claim, program: Program, point: FloatArray, found: FloatArray
 ) -> FloatArray:
     """Return the input in the cells that the binaries of ``point`` of ``program`` name, (d,).
 

@@ -15,7 +15,7 @@ from milp_verix.base.errors import LicenceLimitError, SolverError
 from milp_verix.oracle.attacks import climb, pulled_in
 from milp_verix.oracle.engines.claim import Claim, Decision
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Verdict, replayed
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import NODE_LIMIT
@@ -59,7 +59,7 @@ class MarginCheck:
     ``found`` is what is decided of the claim so far, with ``points`` where margins are high.
     """
 
-    problem: PosedProblem
+    problem: ProblemData
     search: Search
     formulation: Formulation
     session: Session
@@ -126,7 +126,7 @@ class MarginCheck:
             if not deadline.passed():
                 targets = Targets() if optimum else self._early(encoding, margin)
                 try:
-                    result = self.session.minimise(-margin.row, targets.by(deadline))
+                    result = self.session.minimise(-margin.row, targets.until(deadline))
                 except LicenceLimitError:
                     if not self.native:
                         raise

@@ -15,7 +15,7 @@ from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Deepe
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.programs import MANY, stage_of, staged
 from milp_verix.oracle.verdict import TIME_LIMIT, Stage
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds
 from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray, IntArray
@@ -36,7 +36,7 @@ class PhaseSplit(BoundsEngine):
 
     name = "beta"
 
-    def __init__(self, problem: PosedProblem) -> None:
+    def __init__(self, problem: ProblemData) -> None:
         super().__init__(problem)
         self._recent: list[_Turns] = []
         self._costs: dict[int, float] = {}
@@ -90,7 +90,7 @@ class _Turns:
     each stage of ``deepening`` so far, in seconds, by the depth before, for other claims, too.
     """
 
-    problem: PosedProblem
+    problem: ProblemData
     first: Claim
     costs: dict[int, float]
     margins: IntArray = field(init=False)
@@ -107,7 +107,7 @@ class _Turns:
         self.margins = np.sort(claim.open_)
         self.replays = Replays(self.problem, claim.free)
         self.deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
-        self.search = self._begun(claim.bounds, claim.upper[self.margins])
+        self.search = self._started(claim.bounds, claim.upper[self.margins])
 
     @property
     def nodes(self) -> int:
@@ -129,7 +129,7 @@ class _Turns:
                 return True
             deepens = self._deepens(deadline)
             # no work on margins within a stage
-            turn = 0.0 if self.deepening.begun else max(_FIRST, _PART * self._expected)
+            turn = 0.0 if self.deepening.started else max(_FIRST, _PART * self._expected)
             until = deadline.within(max(turn - self._searched, 0.0)) if deepens else ending
             holds = search.run(until.passed)
             self._searched += elapsed_work(began)
@@ -144,7 +144,7 @@ class _Turns:
         deepening = self.deepening
         if self.first.depth is None or deepening.ended:
             return False
-        if deepening.begun:
+        if deepening.started:
             return True
         fits = self._expected <= _RESUMED * deadline.left
         return fits and beyond_input(deepening.network, deepening.bounds) >= MANY
@@ -173,11 +173,11 @@ class _Turns:
         self._stage_so_far = 0.0
         self._closed_nodes += self.search.nodes
         tried, wanted = self.search.tried, self.search.wanted
-        self.search = self._begun(self.deepening.bounds, np.fmin(self.search.upper, last))
+        self.search = self._started(self.deepening.bounds, np.fmin(self.search.upper, last))
         self.search.tried, self.search.wanted = tried, wanted
         self._searched = 0.0
 
-    def _begun(self, bounds: Bounds, upper: FloatArray) -> PhaseSearch:
+    def _started(self, bounds: Bounds, upper: FloatArray) -> PhaseSearch:
         claim = self.first
         network, inner, _ = cone(claim.margins, bounds, len(claim.margins.nodes), self.margins)
         needed = claim.needed[self.margins]

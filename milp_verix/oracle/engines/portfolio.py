@@ -60,7 +60,7 @@ class Candidate:
     group: str | None = None
     patience: int = 0
     engine: Engine | None = None
-    asked: int = 0
+    calls: int = 0
     spent: dict[int, float] = field(default_factory=dict)
     decided: Counter[int] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -70,7 +70,7 @@ class Candidate:
 
     def value(self, k: int) -> float:
         """Return the claims that a slice is expected to decide in a second of work."""
-        prior = _PRIOR * (1 + self.decided.total() / (self.asked + 1))
+        prior = _PRIOR * (1 + self.decided.total() / (self.calls + 1))
         return (self.decided[k] + prior) / (self.spent.get(k, 0.0) + _slice(k))
 
     def best(self, least: int) -> int:
@@ -150,7 +150,7 @@ class Portfolio:
                 break
             alone = len(least) == 1 and tied is None
             until = claim.deadline if alone else claim.deadline.within(_slice(k))
-            member.asked += least[member] == member.patience
+            member.calls += least[member] == member.patience
             try:
                 decision = self._opened(member).decide(replace(claim, deadline=until))
             except SolverError as error:
@@ -209,7 +209,7 @@ class Portfolio:
         member.given_up = True
         if not isinstance(error, NotInstalledError):
             self._notes += (f"auto gave {member.name} up: {error}",)
-        return [one for one in self._playing(claim) if not one.asked]
+        return [one for one in self._playing(claim) if not one.calls]
 
     def _opened(self, member: Candidate) -> Engine:
         """Return the engine of ``member``, whose slice begins now."""

@@ -17,7 +17,7 @@ import numpy as np
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.engines.margin_check import MarginCheck
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Stage, Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session, Solver, open_session
 from verix_encodings import Bounds, Network
@@ -76,7 +76,7 @@ class Programs:
     """
 
     def __init__(
-        self, problem: PosedProblem, search: Search, solver: str | Solver, *, deepens: bool = False
+        self, problem: ProblemData, search: Search, solver: str | Solver, *, deepens: bool = False
     ) -> None:
         self._problem, self._search, self._deepens = problem, search, deepens
         self._formulation = resolve_formulation(search.formulation)

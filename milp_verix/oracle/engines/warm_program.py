@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from milp_verix.base.errors import InputError
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import Session
 from verix_encodings import Affine, Bounds, Encoding, Interval, Network, NormBall, encode
@@ -89,7 +89,7 @@ class WarmProgram:
 
 
 def warm_program(
-    problem: PosedProblem,
+    problem: ProblemData,
     search: Search,
     session: Session,
     margins: Network,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.earlier import Earlier, note_on_bound
 from milp_verix.searches.explain_search import resumption
 from milp_verix.searches.minimum.incumbent import Incumbent
@@ -36,7 +36,7 @@ class EarlierSearch:
     """An earlier search: what to go on with, ``scenarios``, (d, N), and an unproven bound."""
 
     traversal: Traversal | None
-    told: float
+    stored_bound: float
     author: str
     scenarios: FloatArray
     notes: tuple[str, ...]
@@ -48,7 +48,7 @@ class EarlierSearch:
 
     def notes_on(self, bound: float, cost: float) -> tuple[str, ...]:
         """Return the notes for a result with this ``cost`` and this proven lower ``bound``."""
-        note = note_on_bound(self.told, bound, cost, self.author)
+        note = note_on_bound(self.stored_bound, bound, cost, self.author)
         return self.notes if note is None else (*self.notes, note)
 
 
@@ -56,23 +56,25 @@ def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> Ear
     """Make the ``earlier`` explanation the incumbent, if it stands; remember the rest."""
     objective, result = incumbent.objective, earlier.result
     must, must_not = features_in(objective.must), features_in(objective.must_not)
-    begun = None
+    resumed = None
     if (result.must, result.must_not) == (must, must_not):
-        begun = resumption(earlier, incumbent.oracle, deadline, incumbent.check_limit, result.must)
-    traversal = None if begun is None else begun.traversal
+        resumed = resumption(
+            earlier, incumbent.oracle, deadline, incumbent.check_limit, result.must
+        )
+    traversal = None if resumed is None else resumed.traversal
     if traversal is not None:
-        incumbent.take_walked(traversal)
+        incumbent.take_traversal(traversal)
     centre = incumbent.perturbations.centre
     scenarios = (earlier.scenarios - centre).T
     incumbent.adversary.remember_last(earlier.counterfactuals.values())
     incumbent.adversary.remember(scenarios)
-    told = earlier.bound_for(objective.prices, must, must_not)
-    notes = () if begun is None else begun.order.notes
-    return EarlierSearch(traversal, told, earlier.author, scenarios, notes)
+    stored_bound = earlier.bound_for(objective.prices, must, must_not)
+    notes = () if resumed is None else resumed.order.notes
+    return EarlierSearch(traversal, stored_bound, earlier.author, scenarios, notes)
 
 
 def points_of(
-    problem: PosedProblem, deltas: Iterable[FloatArray]
+    problem: ProblemData, deltas: Iterable[FloatArray]
 ) -> tuple[NDArray[np.floating], ...]:
     """Return the inputs of the network that perturbations lead to, rounded into the ball."""
     everything, centre = np.arange(problem.x.size), problem.x.astype(np.float64)
@@ -97,27 +99,27 @@ class Explainer:
     def __init__(self, incumbent: Incumbent) -> None:
         self._incumbent = incumbent
         # the first traversal while it runs, and its counterfactuals once it has ended
-        self._walked: Traversal | None = None
+        self._traversal: Traversal | None = None
         self._known: list[Verdict] = []
 
     def go_on(self, traversal: Traversal, *, first: bool) -> None:
         """Know the counterfactuals of an earlier traversal; the ``first`` one goes on."""
         self._known = [*traversal.violated.values()]
-        self._walked = traversal if first else None
+        self._traversal = traversal if first else None
 
     def first(self, deadline: Deadline, on_check: Callable[[], None] = lambda: None) -> None:
         """Make a locally minimal explanation in the order ``adaptive`` the incumbent."""
         incumbent, until = self._incumbent, deadline
         oracle, adversary = incumbent.oracle, incumbent.adversary
-        self._walked = traversal = self._walked or self._ranked(until)
+        self._traversal = traversal = self._traversal or self._ranked(until)
         limit, changed = incumbent.check_limit, incumbent.on_change
         walk = Walk(oracle, traversal, until, limit, changed, on_activity=on_check)
         try:
             with suppress(OutOfTimeError):
                 traverse(walk, galloping)
         finally:  # at Ctrl-C, too
-            self._walked, self._known = None, [*traversal.violated.values()]
-            incumbent.take_walked(traversal)
+            self._traversal, self._known = None, [*traversal.violated.values()]
+            incumbent.take_traversal(traversal)
         if until.passed():
             return
         adversary.remember_last(traversal.violated.values())
@@ -142,7 +144,7 @@ class Explainer:
         """Free further features of the incumbent; find a counterfactual for each feature left."""
         incumbent = self._incumbent
         dearest_first = np.argsort(-incumbent.objective.costs, kind="stable")
-        traversal = incumbent.traversal or self._begun(dearest_first)
+        traversal = incumbent.traversal or self._started(dearest_first)
         with stopping(traversal):
             try:
                 if incumbent.traversal is None:
@@ -155,7 +157,7 @@ class Explainer:
     def snapshot(self) -> tuple[Order, Traversal]:
         """Return the incumbent without any check; features without a counterfactual are unknown."""
         must_not = self._incumbent.objective.must_not
-        traversal = self._incumbent.traversal or self._walked or self._untried()
+        traversal = self._incumbent.traversal or self._traversal or self._untried()
         if must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
             # the traversal has not yet freed all features in must_not
             traversal = self._untried()
@@ -173,7 +175,7 @@ class Explainer:
     def _untried(self) -> Traversal:
         """Return the incumbent with known counterfactuals that move one of its features only."""
         incumbent = self._incumbent
-        traversal = self._begun(np.arange(incumbent.chosen.size))
+        traversal = self._started(np.arange(incumbent.chosen.size))
         for verdict in self._known:
             changed = verdict.point != incumbent.oracle.problem.x
             moved = np.unique(incumbent.perturbations.feature_of[changed])
@@ -182,7 +184,7 @@ class Explainer:
                 traversal.violated[int(needed[0])] = verdict
         return traversal
 
-    def _begun(self, order: np.ndarray) -> Traversal:
+    def _started(self, order: np.ndarray) -> Traversal:
         """Return a traversal of the incumbent's features, in ``order``, all others freed."""
         chosen, must = self._incumbent.chosen, self._incumbent.objective.must
         irrelevant = np.flatnonzero(~chosen).tolist()

@@ -90,7 +90,7 @@ class ExactPricing:
                 if upper[margin] <= least or deadline.passed():
                     break
                 cost, constant = encoding.output.row(int(margin), encoding.program.columns)
-                targets = Targets(holds_above=constant - least).by(deadline)
+                targets = Targets(holds_above=constant - least).until(deadline)
                 point = session.minimise(-cost, targets).point
                 if point is None:
                     continue
@@ -238,7 +238,7 @@ class Incumbent:
             self.on_change()
         return cheaper
 
-    def take_walked(self, traversal: Traversal) -> None:
+    def take_traversal(self, traversal: Traversal) -> None:
         """Take the features that a traversal keeps; its counterfactuals, too, once it has ended."""
         chosen = np.ones(self.chosen.size, dtype=bool)
         chosen[traversal.irrelevant] = False

@@ -286,8 +286,8 @@ class PhaseBranching:
         others = self._matrix @ point - self._data * point[self.columns[self._phase]]
         low, high = np.zeros(self.columns.size), np.ones(self.columns.size)
         # each row allows a range of the phase, with all other columns at the optimum
-        asked = (self._low_side - others) / self._data, (self._high_side - others) / self._data
-        low[self._held] = np.maximum.reduceat(asked[0], self._starts)
-        high[self._held] = np.minimum.reduceat(asked[1], self._starts)
+        ways = (self._low_side - others) / self._data, (self._high_side - others) / self._data
+        low[self._held] = np.maximum.reduceat(ways[0], self._starts)
+        high[self._held] = np.minimum.reduceat(ways[1], self._starts)
         nearest: FloatArray = np.maximum(np.minimum(low, 1.0 - high), 0.0)
         return nearest

@@ -39,7 +39,7 @@ from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.objective import make_objective
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.explanation import Explanation
@@ -145,7 +145,7 @@ class MipMaster(_Rounds):
             first=np.setdiff1d(np.flatnonzero(program.integer), columns),
             start=self._growing.point(self._incumbent.selection) if start else None,
         )
-        result = self._session.minimise(cost, targets.by(deadline))
+        result = self._session.minimise(cost, targets.until(deadline))
         self._programs += 1
         self._nodes += result.nodes or 0
         self._iterations += result.iterations or 0
@@ -228,7 +228,7 @@ _ON_HIGHS = ("auto", "highs", "phase")
 
 
 def minimum_of(
-    problem: PosedProblem,
+    problem: ProblemData,
     *,
     costs: CostsLike = None,
     must: str | Sequence[str | int] = (),
@@ -246,9 +246,9 @@ def minimum_of(
     search.require_only("minimum", "the search for a minimum")
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
-    asked = problem.features
-    sets = asked.unnamed(must, "must"), asked.unnamed(must_not, "must_not")
-    objective = make_objective(asked.count, asked.priced(costs), *sets).counted()
+    features = problem.features
+    sets = features.unnamed(must, "must"), features.unnamed(must_not, "must_not")
+    objective = make_objective(features.count, features.priced(costs), *sets).counted()
     if not 0 <= gap < 1:
         raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {gap}")
     way, notes = _way(problem, method, master, search.solver)
@@ -282,7 +282,7 @@ def minimum_of(
         return replace(found, notes=found.notes + notes).of(problem)
 
 
-def excludes_scenarios(problem: PosedProblem) -> bool:
+def excludes_scenarios(problem: ProblemData) -> bool:
     """Return whether only hitting sets answer: for trees, and inputs with whole numbers or rules.
 
     A scenario is one perturbation for all sets of features. It may break rules for some sets, and
@@ -292,7 +292,7 @@ def excludes_scenarios(problem: PosedProblem) -> bool:
 
 
 def _way(
-    problem: PosedProblem, method: str, master: str, solver: object
+    problem: ProblemData, method: str, master: str, solver: object
 ) -> tuple[str, tuple[str, ...]]:
     """Return the way, and notes for readers; ``InputError`` for a method that does not fit."""
     require_one_of(METHODS, method, "method")
@@ -303,8 +303,8 @@ def _way(
     if excludes_scenarios(problem):
         if master != "auto":
             why = "trees" if trees else "whole numbers and rules of inputs"
-            told = f"master {master!r} solves scenarios, which {why} exclude"
-            raise InputError(f"{told}: the master there is 'auto'")
+            text = f"master {master!r} solves scenarios, which {why} exclude"
+            raise InputError(f"{text}: the master there is 'auto'")
         note = "for whole numbers and rules the minimum is found by hitting sets"
         return "hitting_sets", () if method == "hitting_sets" or trees else (note,)
     if method == "hitting_sets" or master != "auto":

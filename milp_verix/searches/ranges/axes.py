@@ -17,7 +17,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import down, up
 from milp_verix.inputs.feature import MISSING
 from milp_verix.oracle.engines.leaves import cells_for, trees_of
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, HalfSpace
 
@@ -26,7 +26,7 @@ Span: TypeAlias = "tuple[float, float] | frozenset[int]"
 
 Ends: TypeAlias = tuple[FloatArray, FloatArray]
 _Four: TypeAlias = "tuple[float | None, float | None, float | None, float | None]"
-Told: TypeAlias = "tuple[_Four, tuple[str, ...] | None, list[tuple[int, float]]]"
+SpanEnds: TypeAlias = "tuple[_Four, tuple[str, ...] | None, list[tuple[int, float]]]"
 """Ends and limits of a span, its words, and the steps beyond it: a side or word, and its value."""
 
 _PULLS = 24
@@ -89,9 +89,11 @@ class OrderedAxis:
             first, last = self._cell(value)
             edge = first if side > 0 else last
         rounded = up if side > 0 else down
-        told = np.array([float(rounded(edge, digits)) for digits in _DIGITS])
-        inside = (first <= told) & (told <= last) & (self.least <= told) & (told <= self.most)
-        return np.unique(told[inside])[::-side]
+        nearby = np.array([float(rounded(edge, digits)) for digits in _DIGITS])
+        inside = (
+            (first <= nearby) & (nearby <= last) & (self.least <= nearby) & (nearby <= self.most)
+        )
+        return np.unique(nearby[inside])[::-side]
 
     def _cell(self, value: float) -> tuple[float, float]:
         """Return the first and the last number between the thresholds around ``value``."""
@@ -108,7 +110,7 @@ class OrderedAxis:
             return float(np.floor(middle) if goal > here else np.ceil(middle))
         return middle if abs(middle - here) > self.step / 2 else here
 
-    def told(self, span: Span) -> Told:
+    def ends_of(self, span: Span) -> SpanEnds:
         """Return ends and limits, the words with codes between them, and the steps beyond."""
         assert isinstance(span, tuple)
         (low, high), pairs = span, zip(self.words, self.codes, strict=True)
@@ -167,7 +169,7 @@ class WordAxis:
     own: int
     frozen: bool = False
 
-    def told(self, span: Span) -> Told:
+    def ends_of(self, span: Span) -> SpanEnds:
         """Return no ends, the words of a span, and the words beyond."""
         assert isinstance(span, frozenset)
         steps = [(word, float(word)) for word in sorted(self.widest - span)]
@@ -235,7 +237,7 @@ Axis: TypeAlias = OrderedAxis | WordAxis
 
 
 def axes_of(
-    problem: PosedProblem, kept: Sequence[int], radii: FloatArray, resolution: float
+    problem: ProblemData, kept: Sequence[int], radii: FloatArray, resolution: float
 ) -> tuple[Axis, ...]:
     """Return the axes of the features ``kept``, in their order.
 
@@ -246,7 +248,7 @@ def axes_of(
     return tuple(_axis(problem, feature, float(radii[feature]), resolution) for feature in kept)
 
 
-def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float) -> Axis:
+def _axis(problem: ProblemData, feature: int, radius: float, resolution: float) -> Axis:
     ball, group = problem.ball, problem.features.groups[feature]
     x = ball.centre.astype(np.float64)[group]
     described = None if problem.inputs is None else problem.inputs.features[feature]
@@ -278,9 +280,9 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
         least, most = min(least, 0.0), max(most, 0.0)
     if not np.isfinite([least, most]).all():
         names = problem.features.names
-        told = f"feature {feature}" if names is None else names[feature]
+        text = f"feature {feature}" if names is None else names[feature]
         raise InputError(
-            f"{told} may move without end: give the input a finite domain, or say how far kept "
+            f"{text} may move without end: give the input a finite domain, or say how far kept "
             "features may move at most (within, --within)"
         )
     # the network's own type has room for a step
@@ -291,7 +293,7 @@ def _axis(problem: PosedProblem, feature: int, radius: float, resolution: float)
     return OrderedAxis(feature, group, x, least, most, step, whole, words, codes, thresholds)
 
 
-def _thresholds(problem: PosedProblem, coordinate: int) -> FloatArray | None:
+def _thresholds(problem: ProblemData, coordinate: int) -> FloatArray | None:
     """Return the thresholds of trees; None for networks, and where rules tie values together."""
     mixed = problem.ball.mixed
     if trees_of(problem.margins) is None or (mixed is not None and mixed.rules):

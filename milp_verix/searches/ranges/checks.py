@@ -18,7 +18,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import frank_wolfe, margins_along
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.axes import WordAxis
 from milp_verix.searches.ranges.regions import Regions, State, stacked
@@ -40,7 +40,7 @@ class KnownPoints:
     """The points of the widest box, ``whole``, seen so far; ``places`` on axes, (N, axes, 2)."""
 
     regions: Regions
-    whole: PosedProblem
+    whole: ProblemData
     points: list[NDArray[Any]] = field(default_factory=list)
     places: FloatArray = field(init=False)
     cleared: set[int] = field(default_factory=set)
@@ -235,14 +235,14 @@ class BoxChecks:
             self.climb([state], each=_TRIES)
             if (known := self.known.refuting(state)) is not None:
                 return known
-        posed = self.regions.posed(state)
-        if posed is None:
+        problem_at = self.regions.problem_at(state)
+        if problem_at is None:
             if self.regions.empty(state):
                 return Verdict(Answer.HOLDS)
             return Verdict(Answer.UNKNOWN, reason="no input is known that satisfies the rules")
-        free = np.flatnonzero(posed.ball.outer.lower < posed.ball.outer.upper)
+        free = np.flatnonzero(problem_at.ball.outer.lower < problem_at.ball.outer.upper)
         # what an oracle prepares and reuses is for sets that grow
-        with Oracle(posed, replace(self.request.search, reuse=False)) as oracle:
+        with Oracle(problem_at, replace(self.request.search, reuse=False)) as oracle:
             verdict = oracle.check(free, deadline.limited(self.request.check_limit))
             self.tally.add(oracle)
         return verdict

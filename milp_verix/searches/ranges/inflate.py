@@ -17,7 +17,7 @@ from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
-from milp_verix.problem.problem import PosedProblem, pose
+from milp_verix.problem.problem import ProblemData, problem_of
 from milp_verix.problem.search import USUAL, Given, Request, Search
 from milp_verix.results.answers import Rules
 from milp_verix.results.ranges import Ranges
@@ -32,7 +32,7 @@ from verix_encodings.network import batch_outputs
 
 
 def inflate_problem(
-    problem: PosedProblem,
+    problem: ProblemData,
     explanation: "FeatureSetLike | None" = None,
     *,
     rows: Any = None,
@@ -50,7 +50,7 @@ def inflate_problem(
 
 
 def ranges_search(
-    problem: PosedProblem,
+    problem: ProblemData,
     explanation: "FeatureSetLike | None",
     *,
     rows: Any,
@@ -77,7 +77,7 @@ def ranges_search(
     return RangesSearch(request, Regions(problem, axes), float(resolution), given, notes)
 
 
-def _radii(problem: PosedProblem, within: Epsilon) -> FloatArray:
+def _radii(problem: ProblemData, within: Epsilon) -> FloatArray:
     """Return how far each feature may move at most, shape (features,)."""
     if problem.inputs is not None:
         return np.array(radii_of(problem.inputs, within, "within"))
@@ -98,7 +98,7 @@ _DRAWN = 50
 def rules_of_table(
     network: NetworkLike,
     rows: Any,
-    asked: Mapping[str, Any],
+    question: Mapping[str, Any],
     *,
     count: int = 12,
     tries: int | None = None,
@@ -111,9 +111,9 @@ def rules_of_table(
     integer_of(count, "count")
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
     search = Search(time_limit=cast(Any, deadline), memory=memory)
-    network = loaded(network, inputs_of(asked.get("inputs")))
-    table, described, notes = _numbers(network, rows, asked)
-    asked = {**asked, "inputs": described}
+    network = loaded(network, inputs_of(question.get("inputs")))
+    table, described, notes = _numbers(network, rows, question)
+    question = {**question, "inputs": described}
     classes = _classes(network, table, deadline.passed)
     draw, left = np.random.default_rng(seed), np.ones(len(table), dtype=bool)
     candidates: list[tuple[Ranges, BoolArray]] = []
@@ -124,7 +124,7 @@ def rules_of_table(
         worth = table[(classes == classes[row]) & left]
         done += 1
         try:
-            problem = pose(network, table[row], Given(**asked))
+            problem = problem_of(network, table[row], Given(**question))
         except InputError:  # outside the domain, or against rules
             continue
         if (found := _rule(problem, worth, table, search)) is not None:
@@ -137,7 +137,7 @@ def rules_of_table(
 
 
 def _numbers(
-    network: LoadedModel, rows: Any, asked: Mapping[str, Any]
+    network: LoadedModel, rows: Any, question: Mapping[str, Any]
 ) -> tuple[FloatArray, Inputs | None, tuple[str, ...]]:
     """Return all rows as the network's numbers, their description as it has it, and notes."""
     if not hasattr(rows, "__len__") or getattr(rows, "ndim", 1) == 0 or not len(rows):
@@ -147,7 +147,7 @@ def _numbers(
     for index in range(min(len(rows), _DRAWN)):
         one = given.iloc[index] if hasattr(given, "iloc") else given[index]
         try:
-            problem = pose(network, one, Given(**asked))
+            problem = problem_of(network, one, Given(**question))
         except InputError as error:
             reason = reason or error
             continue
@@ -166,7 +166,7 @@ def _classes(network: LoadedModel, table: FloatArray, late: Late) -> FloatArray:
 
 
 def _rule(
-    problem: PosedProblem, worth: FloatArray, table: FloatArray, search: Search
+    problem: ProblemData, worth: FloatArray, table: FloatArray, search: Search
 ) -> tuple[Ranges, BoolArray] | None:
     """Return the rule of a row, and the rows of ``table`` that it covers; None without one."""
     explanation = explain_problem(problem, search=search)

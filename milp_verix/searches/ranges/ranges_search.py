@@ -75,7 +75,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
 
     def __post_init__(self) -> None:
         regions, draw = self.regions, np.random.default_rng(self.request.search.seed)
-        widest = regions.posed(regions.widest)
+        widest = regions.problem_at(regions.widest)
         assert widest is not None  # the input itself is in it
         known = KnownPoints(regions, widest)
         self.checks = BoxChecks(self.request, regions, known, None, draw)
@@ -121,7 +121,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
             if isinstance(axis, WordAxis):
                 found += [(column, w) for w in sorted(axis.widest - span)]  # type: ignore[operator]
             else:
-                found += [(column, side) for side in (-1, 1) if self._room((column, side)) > 0]
+                found += [(column, side) for side in (-1, 1) if self._headroom((column, side)) > 0]
         return found
 
     @property
@@ -140,7 +140,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
     def _place(self, end: End, number: int) -> float:
         return float(self.checks.known.places[number, end[0], int(end[1] > 0)])
 
-    def _room(self, end: End) -> float:
+    def _headroom(self, end: End) -> float:
         """Return the length between an end of an interval and its limit."""
         return end[1] * (self._axis(end).widest[end[1] > 0] - self._end(end))
 
@@ -165,7 +165,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         if isinstance(axis, WordAxis):
             return self._words(column, [side])
         here = self._end(end)
-        return self._slice(end, here, here + side * min(axis.step, self._room(end)))
+        return self._slice(end, here, here + side * min(axis.step, self._headroom(end)))
 
     def _words(self, column: int, words: Iterable[int]) -> State:
         """Return the box of the proven one's spans, with some words of a category alone."""
@@ -185,11 +185,11 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         together = True
         while left:
             deadline.check()
-            asked = left if together else left[:1]
-            verdict = checks.decide(self._words(column, asked))
+            chosen = left if together else left[:1]
+            verdict = checks.decide(self._words(column, chosen))
             if verdict.holds:
-                self._grow(self._words(column, asked))
-                left = left[len(asked) :]
+                self._grow(self._words(column, chosen))
+                left = left[len(chosen) :]
             elif verdict.violated:
                 number = checks.known.learn(verdict)
                 word = int(checks.known.places[number, column, 0])
@@ -338,7 +338,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         return replace(found, inside=int(rows_inside(regions, state, self.rows, found).sum()))
 
     def _range(self, column: int, axis: Axis, span: Span, why: str) -> FeatureRange:
-        ends, words, steps = axis.told(span)
+        ends, words, steps = axis.ends_of(span)
         beyond = []
         for place, value in steps:
             if (known := self.refuted.get((column, place))) is not None:

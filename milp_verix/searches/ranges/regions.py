@@ -26,10 +26,10 @@ from milp_verix.inputs.one_row import (
     row_of,
     several_rows,
 )
-from milp_verix.problem.problem import PosedProblem
+from milp_verix.problem.problem import ProblemData
 from milp_verix.results.ranges import Ranges
 from milp_verix.searches.ranges.axes import Axis, Ends, OrderedAxis, Span, WordAxis, outside
-from milp_verix.views.ranges_words import ends_told
+from milp_verix.views.ranges_words import ends_shown
 from verix_encodings import Interval
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
@@ -43,7 +43,7 @@ State: TypeAlias = tuple[Span, ...]
 class Regions:
     """The boxes of ``problem`` in which the features of ``axes`` move, and the others are free."""
 
-    problem: PosedProblem
+    problem: ProblemData
     axes: tuple[Axis, ...]
 
     @cached_property
@@ -103,7 +103,7 @@ class Regions:
             return mixed
         return MixedDomain(mixed.integral, (*mixed.rules, *more), mixed.blocks)
 
-    def posed(self, state: State) -> PosedProblem | None:
+    def problem_at(self, state: State) -> ProblemData | None:
         """Return the question if the prediction stays all over a box; None if no input is known."""
         lower, upper = self.ends(state)
         centre = self._centre(state, lower, upper)
@@ -209,7 +209,7 @@ def stacked(ends: Sequence[Ends]) -> Ends:
     return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def rows_of(problem: PosedProblem, rows: Any) -> tuple[FloatArray | None, tuple[str, ...]]:
+def rows_of(problem: ProblemData, rows: Any) -> tuple[FloatArray | None, tuple[str, ...]]:
     """Return ``rows`` as an array of shape (R, d), and notes on their columns; None stays None.
 
     They are an array with a row for each input, or a DataFrame, a structured array, a row with
@@ -268,24 +268,24 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
     return found
 
 
-def rows_inside(regions: Regions, state: State, rows: FloatArray, told: Ranges) -> BoolArray:
+def rows_inside(regions: Regions, state: State, rows: FloatArray, ranges: Ranges) -> BoolArray:
     """Mark the ``rows``, (R, d), in the proven box and in the ranges as ``told``; shape (R,)."""
-    posed = regions.posed(state)
-    assert posed is not None  # the input itself is in it
+    problem_at = regions.problem_at(state)
+    assert problem_at is not None  # the input itself is in it
     lower, upper = (np.array(end) for end in regions.ends(state))
-    for one in told.ranges:
-        (at, *others) = told.groups[one.feature]
+    for one in ranges.ranges:
+        (at, *others) = ranges.groups[one.feature]
         if one.lower is None or others:
             continue
         for end, tighter, (text, beyond) in zip(
-            (lower, upper), (np.maximum, np.minimum), ends_told(told, one), strict=True
+            (lower, upper), (np.maximum, np.minimum), ends_shown(ranges, one), strict=True
         ):
             if not beyond and np.isfinite(end[at]):
                 # a number that is told is the model's own that is nearest
-                end[at] = tighter(end[at], float(told.input.dtype.type(float(text))))
+                end[at] = tighter(end[at], float(ranges.input.dtype.type(float(text))))
     near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
-    dtype = posed.x.dtype
-    ball, points = posed.ball, rows[near].astype(dtype)
+    dtype = problem_at.x.dtype
+    ball, points = problem_at.ball, rows[near].astype(dtype)
     exact = np.all(points.astype(np.float64) == rows[near], axis=1)
     exact &= np.all((ball.inner_lower <= points) & (points <= ball.inner_upper), axis=1)
     if ball.mixed is not None:

@@ -79,12 +79,12 @@ class HighsSession(OwnSession):
     def _on_mip(self, event: Any) -> None:
         # set both ways: the flag outlives the solve that it stopped
         spend(_ITERATIONS_OF_A_STEP * self._per_iteration)
-        told = event.data_out
-        if told.mip_node_count <= 1:
-            self._root_bound = float(told.mip_dual_bound)
-        if self._first_seconds is None and told.mip_primal_bound < np.inf:
+        data = event.data_out
+        if data.mip_node_count <= 1:
+            self._root_bound = float(data.mip_dual_bound)
+        if self._first_seconds is None and data.mip_primal_bound < np.inf:
             self._first_seconds = time.monotonic() - self._began
-        event.interrupt(self._must_stop() or told.mip_dual_bound > self._holds_above)
+        event.interrupt(self._must_stop() or data.mip_dual_bound > self._holds_above)
 
     def _on_simplex(self, event: Any) -> None:
         spend(self._per_iteration)

@@ -96,7 +96,7 @@ class PulpSession(FamilySession):
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         self.load(self._before("its bounds").with_bounds(columns, lower, upper))
 
-    def _posed(self, cost: FloatArray) -> Solve:
+    def _solve_of(self, cost: FloatArray) -> Solve:
         used = np.flatnonzero(cost)
         return partial(self._attempt, _sum(self._pulp, cost[used], used, self._variables))
 

@@ -168,9 +168,9 @@ class PyomoSession(FamilySession):
         self._options = {**options, **solver.options}
         self._interface: Any = None
         self._model: Any = None
-        told = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
+        text = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
         # options reach the solver after the model, too late for what it then dropped
-        super().__init__("pyomo", solver, told, dropped=1e-9)
+        super().__init__("pyomo", solver, text, dropped=1e-9)
 
     def _build(self, kept: Program) -> None:
         pyo, program = self._pyo, kept
@@ -192,7 +192,7 @@ class PyomoSession(FamilySession):
             self._variables[j].setlb(finite(low))
             self._variables[j].setub(finite(high))
 
-    def _posed(self, cost: FloatArray) -> Solve:
+    def _solve_of(self, cost: FloatArray) -> Solve:
         for j, value in enumerate(cost.tolist()):
             self._model.cost[j] = value
         return self._attempt

@@ -70,11 +70,11 @@ _OF_ONE: dict[str, tuple[Callable[[Builder, Symbol], Symbol], str]] = {
 """Functions of one tensor without attributes."""
 
 
-def _of_one(of: Callable[[Builder, Symbol], Symbol], told: str) -> OperatorFunction:
+def _of_one(of: Callable[[Builder, Symbol], Symbol], text: str) -> OperatorFunction:
     def function(node: NodeContext, x: Tensor) -> Tensor:
         return of(node.builder, as_symbol(x))
 
-    function.__doc__ = told
+    function.__doc__ = text
     return function
 
 
