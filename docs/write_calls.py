@@ -200,8 +200,8 @@ given = fitting("{method}", locals())
 {imports}return {function}(self, **given)"""
 _INIT = """\
 given = fitting("explain", locals())
-posed = problem_of(given.pop("network"), given.pop("x"), Given(**given))
-ProblemData.__init__(self, **vars(posed))"""
+data = problem_of(given.pop("network"), given.pop("x"), Given(**given))
+ProblemData.__init__(self, **vars(data))"""
 _PROBLEM = """\
 class Problem(ProblemData):
     \"""A question about one prediction: network, input, ball and features; checked once.
@@ -289,7 +289,7 @@ def files() -> dict[Path, str]:
             + typing
             + entrance.format("remedied")
             + domain
-            + "from milp_verix.problem.problem import ProblemData, pose\n"
+            + "from milp_verix.problem.problem import ProblemData, problem_of\n"
             + search_options("USUAL, Given, Search, fitting"),
             [_problem()],
         ),

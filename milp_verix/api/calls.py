@@ -1157,8 +1157,8 @@ def find_rules(
     many of these rules (Nemhauser, Wolsey, Fisher, 1978). Each rule is a proof about every input in
     its ranges, not about the rows alone.
 
-    ``options`` are the options of the question; ``epsilon=math.inf`` lets all features outside a rule
-    take any value.
+    ``options`` are the options of the question; ``epsilon=math.inf`` lets all features outside a
+    rule take any value.
 
     Args:
         network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an

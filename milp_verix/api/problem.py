@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from milp_verix.api.entrance import remedied
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.problem import ProblemData, pose
+from milp_verix.problem.problem import ProblemData, problem_of
 from milp_verix.problem.search import USUAL, Given, Search, fitting
 
 if TYPE_CHECKING:

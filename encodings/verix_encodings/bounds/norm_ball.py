@@ -125,7 +125,7 @@ class NormBall:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """Moves ``t`` with ``0 ≤ t ≤ headroom`` and ``‖t‖_p ≤ radius``, and the best λ of ``Σ w_i t_i``.
+    """Moves ``t``, ``0 ≤ t ≤ headroom`` and ``‖t‖_p ≤ radius``, and the best λ of ``Σ w_i t_i``.
 
     The bound of a row is ``unit`` times that of :attr:`share`, the ``headroom`` in this unit, with
     the radius ``total`` and the ``multiplier`` λ in it. ``weight``, ``headroom`` and ``share`` have
