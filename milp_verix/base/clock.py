@@ -105,7 +105,7 @@ class Deadline:
         if 0 < self.units < math.inf:
             spend(int(self.units))
 
-    def check(self) -> None:
+    def require_time(self) -> None:
         """Raise ``OutOfTimeError`` once it has passed."""
         if self.passed():
             raise OutOfTimeError

@@ -29,7 +29,7 @@ from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
 from milp_verix.results.base import array_hash
-from milp_verix.solvers import CHECKERS, SOLVERS, added_solvers
+from milp_verix.solvers import OWN_ENGINES, SOLVERS, added_solvers
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
 from verix_encodings import Encoding
 from verix_encodings.arrays import FloatArray
@@ -137,7 +137,7 @@ def solvers(
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""
     with refusals():
         check_folder(json_path)
-        reports = [report_on(name) for name in names or [*SOLVERS, *CHECKERS, *added_solvers()]]
+        reports = [report_on(name) for name in names or [*SOLVERS, *OWN_ENGINES, *added_solvers()]]
         if json_path is not None:
             rows = [{**asdict(report), "installed": report.installed} for report in reports]
             text = json.dumps(rows, indent=2, default=sorted, ensure_ascii=False)

@@ -19,7 +19,7 @@ from milp_verix.searches.contrastive import contrastive_of
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import minimum_of
 from milp_verix.searches.runner import stopping
-from milp_verix.solvers import CHECKERS, SOLVERS, open_session, resolve_solver
+from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session, resolve_solver
 from verix_encodings import Formulation
 
 
@@ -31,7 +31,7 @@ def fitting_pairs(
     Raises ``InputError`` for a name that is not known or stands twice, and for an empty list.
     """
     if solvers is None:
-        known = {**SOLVERS, **CHECKERS}
+        known = {**SOLVERS, **OWN_ENGINES}
         solvers = [name for name, solver in known.items() if solver.unavailable() is None]
     _check_names("solvers", solvers)
     _check_names("formulations", formulations)
@@ -159,7 +159,7 @@ def answered(
         with stopping(known):
             oracle.prepare(whole)
             for number, free in enumerate(checks):
-                whole.check()
+                whole.require_time()
                 coordinates = problem.features.coordinates(free)
                 watch = CheckWatch(clock)
                 verdict = oracle.check(coordinates, whole.limited(each))

@@ -1,1 +1,1 @@
-"""One check: known points, bounds, program, replay; three values."""
+"""One check: known points, bounds, engines, replay; three values."""

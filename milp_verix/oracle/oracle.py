@@ -1,7 +1,9 @@
 """The oracle: answers one check after the other, and remembers points and bounds.
 
-Each margin is decided by points known from earlier checks, by bounds, or by a mixed-integer program
-(:mod:`~milp_verix.oracle.engines.margin_check`) or its linear relaxation, in this order.
+Points known from earlier checks come first, then bounds. What they leave open goes to a portfolio
+of engines (:mod:`~milp_verix.oracle.engines.portfolio`): mixed-integer programs or relaxations of
+them (:mod:`~milp_verix.oracle.engines.programs`, one margin after the other in ``margin_check``),
+and the searches ``split``, ``beta`` and ``leaves``. ``docs/extending.md`` has the way of a check.
 """
 
 from collections.abc import Callable, Sequence
@@ -180,7 +182,7 @@ class Oracle:
         Points of earlier checks may refute it, bounds may prove it, and the engines of the
         portfolio decide the margins that bounds leave open. A search that deeper bounds no longer
         help ends after ``search_limit`` seconds of work. With ``bounds_only`` no
-        point is tried and no engine asked.
+        point is tried and no engine asked: UNKNOWN where bounds don't prove the claim.
         """
         watch, points = StageClock(Stage.BOUNDS), dict[int, FloatArray]()
         try:
@@ -333,7 +335,7 @@ class Oracle:
         if self.proven and deadline.passed():
             assert self.whole is not None
             bound = float(self.whole.bounds[-1].upper.max())
-            return Verdict(Answer.HOLDS, bound=bound, stage=Stage.BOUNDS)
+            return Verdict(Answer.HOLDS, bound=_below_zero(bound), stage=Stage.BOUNDS)
         if self.memory is None or extra is None:
             return None
         region = self.problem.ball.region(free)
@@ -411,4 +413,9 @@ class Oracle:
             self.memory = self.memory.proven(claim.free, upper, points, claim.deadline.passed)
             self._bounds = bounds
         worst = max(float(np.max(upper, initial=-np.inf)), self._known.highest)
-        return Verdict(Answer.HOLDS, bound=worst, effort=effort, stage=stage)
+        return Verdict(Answer.HOLDS, bound=_below_zero(worst), effort=effort, stage=stage)
+
+
+def _below_zero(bound: float) -> float | None:
+    """Return ``bound``; None where the model's own run decided that a tie of trees is none."""
+    return bound if bound < 0.0 else None

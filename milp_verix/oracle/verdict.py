@@ -75,7 +75,9 @@ class Effort:
 class Verdict:
     """The outcome of one check.
 
-    ``HOLDS`` carries ``bound``, a proven upper bound on the worst margin, below zero.
+    ``HOLDS`` carries ``bound``, a proven upper bound on the worst margin, below zero; None where it
+    is not, since the library of trees decides ties within its own rounding. Inside of engines
+    :attr:`.Decision.upper` has the bounds, and the oracle puts the worst of them here.
     ``VIOLATED`` carries ``witness``, an input of the network's shape and dtype inside the ball,
     and ``prediction``, what onnxruntime predicts for it; ``rival`` is the class that overtakes the
     original's there, if only some classes were asked about. ``UNKNOWN`` carries ``reason``.

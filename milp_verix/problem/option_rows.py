@@ -33,9 +33,9 @@ from milp_verix.base.arguments import (
     instance_of,
 )
 from milp_verix.inputs.inputs import Inputs
-from milp_verix.solvers import CHECKERS as ENGINES, SOLVERS as PROGRAM_SOLVERS
+from milp_verix.solvers import OWN_ENGINES, SOLVERS as PROGRAM_SOLVERS
 
-_NAMES = (*PROGRAM_SOLVERS, *ENGINES)
+_NAMES = (*PROGRAM_SOLVERS, *OWN_ENGINES)
 
 
 def _quoted(names: tuple[str, ...]) -> str:

@@ -31,7 +31,7 @@ from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
-from milp_verix.solvers import CHECKERS, Session, Solver, open_session
+from milp_verix.solvers import OWN_ENGINES, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.encoding import DEFAULT_SEGMENTS
 
@@ -250,7 +250,7 @@ class Request:
         HiGHS takes the place of ``phase``, ``split`` and ``beta``, which solve checks alone.
         """
         base, _, options = checker.partition("?")
-        name = "highs" if base == "phase" or base in CHECKERS else checker
+        name = "highs" if base == "phase" or base in OWN_ENGINES else checker
         if name != checker and "strict=on" in options.split("&"):
             raise InputError(
                 f"{checker!r} solves checks alone, and lets no other solver take a program over"

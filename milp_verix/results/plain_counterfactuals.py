@@ -263,7 +263,7 @@ def _in_time(allowed: Condition, deadline: Deadline) -> Condition:
     """Return the condition ``allowed``, which raises ``OutOfTimeError`` after the deadline."""
 
     def in_time(candidate: Point) -> bool:
-        deadline.check()
+        deadline.require_time()
         return allowed(candidate)
 
     return in_time
@@ -306,7 +306,7 @@ def _plain_point(
     assert inputs is not None
 
     def first(candidates: Point) -> int | None:
-        deadline.check()  # a margin that stays below zero is not asked if it is allowed
+        deadline.require_time()  # a margin that stays below zero is not asked if it is allowed
         return first_changed(problem, candidates, allowed)
 
     point = put_back(problem, point, allowed)

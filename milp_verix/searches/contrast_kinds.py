@@ -119,7 +119,7 @@ class LeafContrasts(ContrastSearch):
         if self.best is None and self.unknown_reason is None:
             self.robust = min(self._bounds.values(), default=0.0) > self.measure.total
         if not self.proven:
-            subsets.deadline.check()
+            subsets.deadline.require_time()
 
     def _limits(self) -> list[float | None]:
         """Return limits of the cost, the least first; None is the best cost at the time."""

@@ -156,7 +156,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             # each program has proven that it must give up
             self.robust = min(self._bounds.values(), default=0.0) > self.measure.total
         if not self.proven:
-            subsets.deadline.check()
+            subsets.deadline.require_time()
 
     def _report(self) -> None:
         self._rounds += 1

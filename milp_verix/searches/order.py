@@ -132,7 +132,7 @@ def _worst_points(
         region = problem.ball.region(problem.features.coordinates(order[:middle]))
         points = []
         for j in range(margins.output_size):
-            deadline.check()
+            deadline.require_time()
             points.append(climb(margins, region, x, j, deadline.passed))
         if any(margins.evaluate(point)[j] >= 0 for j, point in enumerate(points)):
             most = middle - 1
@@ -159,7 +159,7 @@ def rises(
     that were not reached. Raises ``OutOfTimeError`` if there is no time for a single one,
     ``OverflowError`` where a bound leaves the range of float64.
     """
-    deadline.check()
+    deadline.require_time()
     deadline = deadline.share(_PART)
     losses = problem.question.losses(problem.network.ir)
     network = problem.margins if order == "margin" else losses
@@ -279,7 +279,7 @@ def sensitivity(
     before = network.outputs_at(problem.x)
     scores = np.empty(problem.features.count)
     for index, group in enumerate(problem.features.groups):
-        deadline.check()
+        deadline.require_time()
         transformed = problem.x.copy()
         transformed[group] = changed_to[group]
         scores[index] = problem.question.confidence_drop(before, network.outputs_at(transformed))

@@ -120,7 +120,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
                         if late and not deadline.passed():
                             open_[bracket] = bracket.again()
         if not all(bracket.narrow for bracket in self.brackets):
-            deadline.check()
+            deadline.require_time()
 
     def _state(self) -> RadiusProgress:
         first = self.brackets[0]

@@ -107,7 +107,7 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
     growing = True
     while block and walk.remaining:
         features = walk.remaining[:block]
-        verdict = walk.check(features, by_bounds=True)
+        verdict = walk.check(features, bounds_only=True)
         if verdict.holds:
             walk.settle(features, verdict)
             block *= 2 if growing else 1
@@ -154,7 +154,7 @@ def resolve_strategy(strategy: str) -> Strategy:
 
 def free_by_forms(walk: Walk) -> None:
     """Decide the features that remain by bounds and attacks; none for L1 and L2."""
-    if not (walk.remaining and walk.check((), by_bounds=True).holds):
+    if not (walk.remaining and walk.check((), bounds_only=True).holds):
         return
     attacked, most, factor = False, len(walk.remaining), 1.0
     headroom, whole = walk.oracle.headroom(()), walk.oracle.upper_over_whole
@@ -178,10 +178,10 @@ def free_by_forms(walk: Walk) -> None:
 
 def _freed(walk: Walk, block: tuple[int, ...]) -> bool:
     """Ask bounds whether ``block`` can be freed; a single feature that cannot is undecided."""
-    verdict = walk.check(block, by_bounds=True)
+    verdict = walk.check(block, bounds_only=True)
     if not verdict.holds:
         # a pass that ended early decides nothing
-        walk.deadline.check()
+        walk.deadline.require_time()
     if verdict.holds or len(block) == 1:
         walk.settle(block, verdict)
     return verdict.holds

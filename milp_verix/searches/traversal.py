@@ -114,17 +114,17 @@ class Walk:
         features = [f for f in self.state.remaining if f not in self.state.postponed]
         return tuple(sorted(features, key=lambda feature: tried.get(feature, 0.0)))
 
-    def check(self, features: Sequence[int], *, by_bounds: bool = False) -> Verdict:
+    def check(self, features: Sequence[int], *, bounds_only: bool = False) -> Verdict:
         """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late."""
         if not self.oracle.proven:
-            self.deadline.check()
+            self.deadline.require_time()
         free = self.oracle.problem.features.coordinates([*self.state.irrelevant, *features])
         # a pass of bounds that ends early decides nothing
-        bounding = by_bounds or self.oracle.exactness == "bounds"
+        bounding = bounds_only or self.oracle.exactness == "bounds"
         part = math.inf if bounding else self._slice(features)
         most = self.deadline.limited(self.check_limit)
-        with self._doing("bounding" if by_bounds else "checking", len(features)):
-            if by_bounds:
+        with self._doing("bounding" if bounds_only else "checking", len(features)):
+            if bounds_only:
                 verdict = self.oracle.check_by_bounds(free, most)
             elif len(features) > 1 and self.oracle.many_open:
                 verdict = self.oracle.check(free, most.within(part), self._block)
@@ -155,7 +155,7 @@ class Walk:
 
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""
-        self.deadline.check()
+        self.deadline.require_time()
         return self.oracle.flipped(self.state.irrelevant, self.remaining, self.deadline)
 
     def attack(self, features: Sequence[int]) -> None:

@@ -54,7 +54,7 @@ SOLVERS: UserDict[str, Solver] = _Backends(
 )
 """The solvers of programs that have a name of their own."""
 
-CHECKERS: dict[str, Solver] = {
+OWN_ENGINES: dict[str, Solver] = {
     name: replace(
         highs.SOLVER, base=name, licence="BSD-3-Clause, HiGHS MIT", capabilities=frozenset()
     )
@@ -79,8 +79,8 @@ def solver_named(name: str) -> Solver:
     """Return the solver called ``name``, installed or not; ``InputError`` for an unknown name."""
     if name in SOLVERS:
         return SOLVERS[name]
-    if name in CHECKERS:
-        return CHECKERS[name]
+    if name in OWN_ENGINES:
+        return OWN_ENGINES[name]
     path, _, query = name.partition("?")
     base, colon, native = path.partition(":")
     if path in added_solvers() and not query:
@@ -88,7 +88,9 @@ def solver_named(name: str) -> Solver:
     own = not colon and SHARED.keys() & {base}
     if base not in FAMILIES and not own:
         families = [f"{family}:NAME" for family in FAMILIES]
-        require_one_of(["auto", *SOLVERS, *CHECKERS, *added_solvers(), *families], name, "solver")
+        require_one_of(
+            ["auto", *SOLVERS, *OWN_ENGINES, *added_solvers(), *families], name, "solver"
+        )
         raise InputError("'auto' is a choice among solvers: name one of them")
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
@@ -226,7 +228,7 @@ def open_session(
 
 __all__ = [
     "AUTO_ORDER",
-    "CHECKERS",
+    "OWN_ENGINES",
     "SOLVERS",
     "Session",
     "SolveResult",

@@ -29,8 +29,8 @@ class Inputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
 
     ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source;
-    ``remarks`` are notes on all of them. ``read`` raises ``InputError`` where an input cannot be read; the
-    others are not affected.
+    ``remarks`` are notes on all of them. ``read`` raises ``InputError`` where an input cannot be
+    read; the others are not affected.
     """
 
     count: int

@@ -30,7 +30,7 @@ def audit_outcome(audit: Audit) -> str:
         return f"too large by {counted(len(spare), 'feature')}{undecided}"
     if audit.unknown:
         return f"minimality is not known{undecided}"
-    return f"minimal: no feature{' with headroom to change' if held else ''} can be left out"
+    return f"minimal: no feature{' with room to change' if held else ''} can be left out"
 
 
 def _unmovable(audit: Audit) -> tuple[list[int], list[int]]:
@@ -137,6 +137,8 @@ def check_facts(about: Result, verdict: Verdict, free: FeatureSet) -> facts.Fact
     answer, point = verdict.answer.name, _point(verdict)
     if verdict.bound is not None:
         answer += f", proven: no margin is above {up(verdict.bound)}"
+    elif verdict.holds:
+        answer += ", proven: ties within rounding were run by the model itself"
     elif point is not None:
         answer += f": {becomes_text(about, point)}, run by the model itself"
     else:

@@ -222,7 +222,7 @@ def radii_images(found: RobustnessRadii, view: image_view.ImageView) -> style.Dr
         label = "radius, in input units" if len(found.irrelevant) < len(found.groups) else ""
         map_ = row.mapped(1, radii, title, label, (colormaps["viridis"], scale))
         map_.set_facecolor(NEVER)
-        never = f"irrelevant at all radii{' or without headroom to change' * bool(found.still)}: "
+        never = f"irrelevant at all radii{' or without room to change' * bool(found.still)}: "
         never += counted(len(found.irrelevant), "feature")
         style.legend(first, {never: NEVER}, loc="upper left", bbox_to_anchor=(0.0, -0.03))
     elif (after := found.bracket.counterfactual) is not None:

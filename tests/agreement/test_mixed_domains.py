@@ -13,7 +13,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
-from milp_verix.solvers import CHECKERS, SOLVERS
+from milp_verix.solvers import OWN_ENGINES, SOLVERS
 from tests.support.installed_solvers import SLOW, needs, why_not
 from tests.support.mixed_domains import MixedCase, mixed_case
 from tests.support.random_networks import as_layers, dense_network, random_layers
@@ -158,7 +158,7 @@ def test_reuse_changes_no_explanation(rules: bool, tmp_path: Path) -> None:
 
 
 def test_an_engine_of_phases_alone_is_refused(tmp_path: Path) -> None:
-    assert "beta" in CHECKERS
+    assert "beta" in OWN_ENGINES
     case = mixed_case(0, rules=False)
     with pytest.raises(InputError, match="whole numbers"):
         milp_verix.check(case.network(tmp_path), case.point, [0], **_options(case, "beta"))

@@ -32,7 +32,7 @@ def test_a_deadline_passes() -> None:
     late = deadline_in(-1.0)
     assert late.passed()
     with pytest.raises(OutOfTimeError):
-        late.check()
+        late.require_time()
 
 
 def after_the_last_block(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:

@@ -21,7 +21,7 @@ from milp_verix.searches.contrastive import MEASURES
 from milp_verix.searches.minimum.smallest import MASTERS, METHODS
 from milp_verix.searches.order import ORDERS, TRANSFORMATIONS
 from milp_verix.searches.strategies import STRATEGIES
-from milp_verix.solvers import CHECKERS, SOLVERS
+from milp_verix.solvers import OWN_ENGINES, SOLVERS
 from verix_encodings import FORMULATIONS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
@@ -95,7 +95,7 @@ def test_options_by_position_are_refused_with_the_remedy() -> None:
 def test_the_command_line_tells_the_names_that_there_are() -> None:
     names = {
         "norm": NORMS,
-        "solver": ["auto", *SOLVERS, *CHECKERS],
+        "solver": ["auto", *SOLVERS, *OWN_ENGINES],
         "bounds": BOUNDS,
         "formulation": [*FORMULATIONS, "partition:N"],
         "exactness": EXACTNESS,
@@ -108,7 +108,7 @@ def test_the_command_line_tells_the_names_that_there_are() -> None:
         "minimise": MEASURES,
         "index": INDICES,
         "task": TASKS,
-        "solvers": [*SOLVERS, *CHECKERS],
+        "solvers": [*SOLVERS, *OWN_ENGINES],
         "formulations": [*FORMULATIONS, "partition:N"],
     }
     told = {

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from milp_verix.base.errors import SolverUnavailableError
-from milp_verix.solvers import CHECKERS, SOLVERS, open_session
+from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session
 
 SLOW = frozenset({"cbc", "scip", "pulp", "pyomo"})
 """Solvers in processes of their own, or that start one for each solve: asked less often."""
 
 
-OF_NETWORKS = tuple(name for name in (*SOLVERS, *CHECKERS) if name != "leaves")
+OF_NETWORKS = tuple(name for name in (*SOLVERS, *OWN_ENGINES) if name != "leaves")
 """The solvers that decide checks of networks."""
 
 

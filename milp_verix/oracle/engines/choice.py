@@ -12,7 +12,7 @@ from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation
 from milp_verix.solvers import (
-    CHECKERS,
+    OWN_ENGINES,
     Solver,
     first_of_auto,
     resolve_solver,
@@ -84,14 +84,14 @@ def _opened(problem: ProblemData, search: Search, solver: str | Solver, *, deepe
     if not isinstance(solver, str) and (reason := solver.unavailable()):
         raise NotInstalledError(reason)
     name = solver if isinstance(solver, str) else solver.name
-    if name in CHECKERS:
+    if name in OWN_ENGINES:
         resolve_solver(solver, resolve_formulation(search.formulation).needs)
         return _checker(name, problem)
     return Programs(problem, search, solver, deepens=deepens)
 
 
 def _checker(name: str, problem: ProblemData) -> Engine:
-    """Return the engine of a solver that solves no programs, one of ``CHECKERS``."""
+    """Return the engine of a solver that solves no programs, one of ``OWN_ENGINES``."""
     if name == "split":
         from milp_verix.oracle.engines.input_split import InputSplit
 
@@ -122,7 +122,7 @@ class _Auto:
         name = solver if isinstance(solver, str) else solver.name
         exact, few = self.problem.margins.exact, name == "split"
         mixed = self.problem.ball.mixed is not None
-        dear = not (name in CHECKERS or mixed or self.search.exactness == "relaxation")
+        dear = not (name in OWN_ENGINES or mixed or self.search.exactness == "relaxation")
         return Candidate(
             name,
             partial(_opened, self.problem, self.search, solver, deepens=False),

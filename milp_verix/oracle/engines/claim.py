@@ -164,8 +164,9 @@ class Replays:
 
     def __call__(self, point: FloatArray) -> bool:
         """Return whether the prediction changes at ``point``, shape (d,)."""
-        self.verdict = replayed(self.problem, point, self.free)
-        return self.verdict is not None
+        found = replayed(self.problem, point, self.free)
+        self.verdict = found if self.verdict is None else self.verdict
+        return found is not None
 
 
 class BoundsEngine:

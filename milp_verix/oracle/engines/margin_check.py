@@ -80,6 +80,7 @@ class MarginCheck:
     def begin(self, claim: Claim) -> None:
         """Begin with ``claim``, of which nothing is decided."""
         self.claim, self.points = claim, {}
+        # holds of no margin; each that is learnt may only take from it
         self.found = Decision(Verdict(Answer.HOLDS), claim.upper.copy(), self.points)
 
     def learn(self, index: int, verdict: Verdict) -> bool:

@@ -192,7 +192,7 @@ class Explainer:
 
     def _free(self, traversal: Traversal, deadline: Deadline) -> None:
         """Try to free the features that the ``traversal`` has left."""
-        deadline.check()
+        deadline.require_time()
         incumbent = self._incumbent
         oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
         walk = Walk(oracle, traversal, deadline, incumbent.check_limit)
@@ -208,7 +208,7 @@ class Explainer:
         """Find counterfactuals for the features in ``must``, if these exist."""
         oracle = self._incumbent.oracle
         for feature in self._must:
-            deadline.check()
+            deadline.require_time()
             free = oracle.problem.features.coordinates([*traversal.irrelevant, feature])
             verdict = oracle.check(free, deadline.limited(self._incumbent.check_limit))
             if verdict.violated:

@@ -217,7 +217,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                     self._notes, self._effort = raising.notes, raising.effort
                     raising.close()
         if self.lower_bound < self.incumbent.cutoff:
-            self.until.check()
+            self.until.require_time()
 
     def _raise(self, bound: float) -> None:
         self.lower_bound = max(self.lower_bound, min(bound, self.incumbent.cost))

@@ -146,7 +146,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
 
     def _gain(self, end: End) -> tuple[float, float]:
         """Return the rows, and the share of the range, that an end may gain at most."""
-        self.request.deadline.check()
+        self.request.deadline.require_time()
         column, side = end
         axis, span = self.regions.axes[column], self._box[column]
         if isinstance(axis, WordAxis):
@@ -184,7 +184,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         left = [word for word, mark in zip(left, marks, strict=True) if not mark]
         together = True
         while left:
-            deadline.check()
+            deadline.require_time()
             chosen = left if together else left[:1]
             verdict = checks.decide(self._words(column, chosen))
             if verdict.holds:
@@ -220,7 +220,7 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         side, axis, known = end[1], self._axis(end), self.checks.known
         middle, vain, why = False, None, "unknown"
         while True:
-            self.request.deadline.check()
+            self.request.deadline.require_time()
             target, number = self._limit(end)
             if side * (target - self._end(end)) <= 0:
                 if number is not None:

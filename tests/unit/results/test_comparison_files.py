@@ -8,7 +8,7 @@ import pytest
 
 from milp_verix import compare, write_report
 from milp_verix.base.errors import printable
-from milp_verix.results.comparison_files import harmless, told
+from milp_verix.results.comparison_files import harmless, unescaped
 from tests.support.digits_example import images, network
 
 
@@ -29,7 +29,7 @@ from tests.support.digits_example import images, network
 )
 def test_cells_are_no_formulas(text: str, cell: str) -> None:
     assert harmless(text) == cell
-    assert text.startswith("'") or told(cell) == printable(text)
+    assert text.startswith("'") or unescaped(cell) == printable(text)
     assert harmless(-0.5) == -0.5
 
 

@@ -47,13 +47,13 @@ def test_room_is_what_the_linear_form_has_over_the_ball(seed: int, tmp_path: Pat
     problem = Problem(net, problem_case.x, **problem_case.options)
     with Oracle(problem, Search(exactness="bounds")) as oracle:
         empty = oracle.check_by_bounds(np.zeros(0, dtype=np.intp))
-        room = oracle.room(())
+        room = oracle.headroom(())
         if problem.ball.norm != "linf" or not empty.holds:
             assert room is None
             return
         assert room is not None
         assert np.all(room.growth >= 0)
-        assert oracle.room([0]) is None
+        assert oracle.headroom([0]) is None
         every = list(range(problem.features.count))
         assert 1 <= room.together(every, 2.0) <= room.together(every, 1.0) <= len(every)
         assert all(np.all(room.upper + room.growth[:, i] < 0) for i in room.fitting(every))

@@ -21,8 +21,8 @@ from milp_verix import (
 )
 from milp_verix.cli.app import app
 from milp_verix.solvers import (
-    CHECKERS,
     FAMILIES,
+    OWN_ENGINES,
     SOLVERS,
     SolveStatus,
     Targets,
@@ -64,13 +64,13 @@ def test_a_docstring_names_every_solver(function: Any) -> None:
     assert found is not None
     named = re.findall(r'``"([^"]+)"``', found.group())
     families = [f"{family}:NAME" for family in FAMILIES]
-    assert sorted(named) == sorted({*SOLVERS, *CHECKERS, *families, first})
+    assert sorted(named) == sorted({*SOLVERS, *OWN_ENGINES, *families, first})
 
 
 @pytest.mark.parametrize("command", ["explain", "minimum", "contrastive", "enumerate"])
 def test_the_help_names_every_solver(command: str) -> None:
     text = CliRunner().invoke(app, [command, "--help"]).output
-    for name in ["auto", *SOLVERS, *CHECKERS, *(f"{family}:NAME" for family in FAMILIES)]:
+    for name in ["auto", *SOLVERS, *OWN_ENGINES, *(f"{family}:NAME" for family in FAMILIES)]:
         assert name in text
 
 

@@ -83,7 +83,7 @@ def test_an_id_is_never_taken_for_a_column_of_the_model(tmp_path: Path) -> None:
 def test_columns_that_are_chosen_are_placed_by_name_where_they_are_the_models() -> None:
     chosen = inputs_of(WIDE, 3, ["income", "debt", "age"], NAMES)
     assert chosen.read(3).tolist() == PEOPLE.iloc[3].tolist()
-    assert chosen.told == ()
+    assert chosen.remarks == ()
     other = WIDE.set_axis(["c", "a", "b", "id", "name"], axis=1)  # the user says which is which
     assert inputs_of(other, 3, ["a", "b", "c"], NAMES).read(3).tolist() == PEOPLE.iloc[3].tolist()
 
@@ -94,12 +94,12 @@ def test_without_names_of_the_model_columns_are_taken_in_their_order_or_by_the_u
     order = "the values of {} were taken in the order age, debt, income"
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     for what, table in (("the frame", PEOPLE), ("people.csv", tmp_path / "people.csv")):
-        assert inputs_of(table, 3).told == (order.format(what),)
+        assert inputs_of(table, 3).remarks == (order.format(what),)
     mixed: list[Any] = PEOPLE.head(3).to_dict("records")
     mixed[1] = dict(reversed(mixed[1].items()))
     rows = inputs_of(mixed, 3)
     assert [rows.read(place).tolist() for place in range(3)] == PEOPLE.head(3).to_numpy().tolist()
-    assert rows.told == (order.format("the first row"),)
+    assert rows.remarks == (order.format("the first row"),)
     plain = study(tmp_path, "plain", nameless, PEOPLE.to_numpy(), feature_names=NAMES)
     found = study(tmp_path, "wide", nameless, WIDE, feature_names=NAMES)
     assert [kept[:2] for kept in found] == [kept[:2] for kept in plain]
@@ -112,7 +112,7 @@ def test_a_described_table_tells_once_what_is_left_out(tmp_path: Path) -> None:
     WIDE.to_csv(tmp_path / "wide.csv", index=False)
     for what, table in (("the frame", WIDE), ("wide.csv", tmp_path / "wide.csv")):
         found = described_inputs(table, described)
-        assert found.told == (LEFT_OUT.format(what),)
+        assert found.remarks == (LEFT_OUT.format(what),)
         assert found.read(3).tolist() == PEOPLE.iloc[3].tolist()
     assert described_inputs(WIDE.to_dict("records"), described).notes(3) == (
         LEFT_OUT.format("the row"),

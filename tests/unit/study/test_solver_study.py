@@ -72,7 +72,7 @@ def test_unknown_answers_are_censored() -> None:
     times = times_of(rows)
     assert times.limit == 3.0
     assert times.seconds.tolist() == [[1.0, INF], [2.0, INF]]
-    assert times.asked.tolist() == [[True, True], [True, False]]
+    assert times.attempted.tolist() == [[True, True], [True, False]]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_a_study_asks_every_pair_the_same_checks(journal: Path) -> None:
     assert {(p.solver, p.formulation) for p in study.times.pairs} == {
         (solver, formulation) for solver in SOLVERS for formulation in ("big_m", "partition:2")
     }
-    assert study.times.asked.all()
+    assert study.times.attempted.all()
     assert np.isfinite(study.times.seconds).all()
     assert study.disagreements == ()
     assert len(study.skipped) == 2

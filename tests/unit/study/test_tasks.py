@@ -34,7 +34,7 @@ def test_a_grid_is_every_combination_that_a_task_takes() -> None:
         ),
         *(("minimum", {"epsilon": e, "time_limit": 3.0, "gap": 0.1}) for e in (0.1, 0.2)),
     ]
-    assert found[0].told["norm"] == "linf"
+    assert found[0].options["norm"] == "linf"
 
 
 def test_all_settings_of_an_input_come_before_the_next() -> None:
@@ -78,7 +78,7 @@ def test_the_key_tells_whatever_the_answer_depends_on() -> None:
 def test_the_key_is_the_same_with_defaults_said_and_with_other_limits_of_time() -> None:
     same = [key(), key(norm="linf"), key(time_limit=1.0), key(check_time_limit=2.0)]
     assert len(set(same)) == 1
-    assert setting(time_limit=1.0).told["time_limit"] == 1.0
+    assert setting(time_limit=1.0).options["time_limit"] == 1.0
 
 
 def test_the_key_depends_on_the_version(monkeypatch: pytest.MonkeyPatch) -> None:

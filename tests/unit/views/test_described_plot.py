@@ -87,12 +87,12 @@ def test_tracks_have_the_room_of_the_ball() -> None:
     age, wage, arrears, contract, school, place = (
         described_row(found, feature, None).track for feature in range(6)
     )
-    assert age.room == pytest.approx(((35 - 18) / 57, (45 - 18) / 57))
-    assert wage.room[1] == pytest.approx(1.0)  # no upper end: that of the ball
-    assert arrears.room == (1.0, 1.0)
-    assert contract.room == (0.0, 1.0)
-    assert school.room == pytest.approx((0.0, 2 / 3))
-    assert place.room == (0.5, 0.5)
+    assert age.headroom == pytest.approx(((35 - 18) / 57, (45 - 18) / 57))
+    assert wage.headroom[1] == pytest.approx(1.0)  # no upper end: that of the ball
+    assert arrears.headroom == (1.0, 1.0)
+    assert contract.headroom == (0.0, 1.0)
+    assert school.headroom == pytest.approx((0.0, 2 / 3))
+    assert place.headroom == (0.5, 0.5)
     assert (contract.ordered, school.ordered) == (False, True)
     assert (school.ends, contract.ends) == (("none", "university"), ("", "3 values"))
     assert np.isclose(school.at, 1 / 3)

@@ -6,7 +6,7 @@ from milp_verix.views.rendering import Histogram, histogram
 
 def ranges(found: Histogram) -> dict[str, int]:
     """Return for each bar its range and its count, as its words tell them."""
-    return {name: int(count) for name, count in (one.told.split(": ") for one in found.bins)}
+    return {name: int(count) for name, count in (one.text.split(": ") for one in found.bins)}
 
 
 def test_every_value_is_in_a_bar() -> None:
@@ -33,7 +33,7 @@ def test_the_median_and_the_ticks_stand_where_the_axis_has_them() -> None:
 
 def test_the_words_tell_count_median_and_ends() -> None:
     made = histogram([4, 8], [15], "size, in features", (0, 20))
-    assert made.told == "size, in features of 3 tasks: median 8, from 4 to 15"
+    assert made.text == "size, in features of 3 tasks: median 8, from 4 to 15"
 
 
 def test_equal_values_are_one_bar() -> None:

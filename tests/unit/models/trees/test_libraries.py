@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xgboost
 
-from milp_verix import load_network
+from milp_verix import check, load_network
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
 from milp_verix.models.trees.readers import ReadTrees, reader_of
+from milp_verix.oracle.verdict import Answer
+from milp_verix.views.audit_words import check_facts
 from tests.support.tree_models import (
     LIBRARIES,
     Array,
@@ -230,3 +233,17 @@ def test_custom_objectives_are_told() -> None:
 
     model = xgboost.XGBClassifier(n_estimators=3, objective=squares, n_jobs=1).fit(X, y)
     assert "the user's own objective" in load_network(model).notes[0]
+
+
+def test_a_tie_that_the_library_decides_claims_no_bound() -> None:
+    rows = np.array([[0.2]] * 10 + [[0.8]] * 10, dtype=np.float32)
+    classes = np.array([0] * 9 + [1] + [0, 1] * 5)  # the leaf on the right is 0
+    settings = {"n_estimators": 1, "max_depth": 1, "base_score": 0.5, "reg_lambda": 0}
+    fitted = xgboost.XGBClassifier(**settings, min_child_weight=0).fit(rows, classes)
+    found = check(fitted, rows[0], epsilon=1, free=[0])
+    assert found.answer is Answer.HOLDS
+    assert {*fitted.predict(np.linspace(0, 1, 101)[:, None])} == {0}
+    assert found.bound is None
+    assert ("answer", "HOLDS, proven: ties within rounding were run by the model itself") in (
+        check_facts(found.about, found, found.free)
+    )
