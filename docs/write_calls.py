@@ -476,4 +476,6 @@ def _type_imports(used: Mapping[str, list[str]]) -> str:
 
 if __name__ == "__main__":
     for path, text in files().items():
-        path.write_text(text, encoding="utf-8")
+        if path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"written: {path}")

@@ -235,7 +235,7 @@ class LoadedModel(ABC):
 
     @abstractmethod
     def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Return the outputs of :meth:`evaluate`, for questions; ``scores_at`` has those of ``ir``."""
+        """Return the outputs of :meth:`evaluate`, for questions; ``scores_at`` has ``ir``'s."""
 
     def scores_at(self, x: ArrayLike) -> NDArray[np.floating]:
         """Return the scores that ``ir`` stands for, shape (m,), as the model's runtime has them.
