@@ -478,4 +478,4 @@ if __name__ == "__main__":
     for path, text in files().items():
         if path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-            print(f"written: {path}")
+            print(f"written: {path}")  # noqa: T201
