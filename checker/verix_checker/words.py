@@ -53,7 +53,7 @@ TIES = {
 
 
 def words(stated: Any, net: Any, text: str) -> Iterator[str]:
-    """Yield the lines that say a claim; the last of them is what is ``told`` of the model."""
+    """Yield the lines that say a claim; the last of them is the ``text`` on the model."""
     yield f"{'trees' if 'source' in stated else 'network'}: SHA-256 {stated['sha256']}"
     if "source" in stated:
         yield f"made from a model with SHA-256 {stated['source']!a}, not read here"

@@ -36,7 +36,7 @@ _DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of values: those that ``fits`` accepts, called ``told`` in a refusal."""
+    """A kind of values: those that ``fits`` accepts, called ``text`` in a refusal."""
 
     text: str
     fits: Callable[[Any], bool]

@@ -68,7 +68,7 @@ def bound_claim(explanation: Explanation) -> dict[str, Any]:
 
 
 def bound_proof(claim: Claim, question: Mapping[str, Any], deadline: Deadline) -> dict[str, Any]:
-    """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
+    """Return a proof that no explanation costs less than ``question`` says; or ``NoProofError``."""
     if claim.ball.rules:
         raise NoProofError("inputs with rules have no scenarios")
     try:

@@ -92,7 +92,7 @@ def _split(f: int, grown: Callable[[Set, Set], Tree], inside: Set, outside: Set)
 
 
 def bound_by_changes(found: SetProof, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a proof that no explanation costs less than ``asked``; or ``NoProofError``."""
+    """Return a proof that no explanation costs less than ``question`` says; or ``NoProofError``."""
     sets = Budget(found.count, 1, question)
     costs, budget = np.array(sets.costs[1:], dtype=object), sets.budget
     must, must_not = (frozenset(question.get(name) or ()) for name in ("must", "must_not"))

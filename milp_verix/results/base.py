@@ -289,7 +289,7 @@ def _one_each(values: Any, count: int) -> bool:
 def question_of(given: Any) -> dict[str, object]:
     """Return the parts of a question by their names in messages, as values that can be compared.
 
-    ``asked`` is a result, or an object with such fields. Names of files are no part of it.
+    ``given`` is a result, or an object with such fields. Names of files are no part of it.
     """
     model, x, inputs = given.model, given.input, given.inputs
     found: dict[str, object] = {

@@ -140,7 +140,7 @@ def earlier_importance(given: EarlierImportance, problem: ProblemData) -> Earlie
 def note_on_bound(
     stored: float, proven: float | None, cost: float | None, author: str
 ) -> str | None:
-    """Return the note on a lower bound that an earlier run ``told``; None if none is needed.
+    """Return the note on the lower bound ``stored`` by an earlier run; None if none is needed.
 
     ``proven`` is the lower bound that this run has proven, ``cost`` the best that it found.
     """

@@ -21,7 +21,7 @@ SHIFT = 1.0
 class PairSummary:
     """One pair over the instances of a study.
 
-    ``asked`` of the ``instances`` were put to it, it ``solved`` some, and was the fastest on
+    ``attempted`` of the ``instances`` were put to it, it ``solved`` some, and was the fastest on
     ``fastest`` of them. ``shifted_mean`` is the shifted geometric mean ``exp(mean log(t + s)) − s``
     with ``s = SHIFT``, in which a censored run counts as the limit; ``par2`` is the mean time in
     which it counts twice the limit (penalised average runtime). Both are in seconds, over all
@@ -41,9 +41,9 @@ class PairSummary:
 class SolverTimes(Compared):
     """Seconds of each of the ``pairs`` on each of the ``instances``.
 
-    ``seconds`` has shape (pairs, instances), infinite where the run is censored; ``asked`` has the
-    same shape, False where a pair does not take the program. ``limit`` is the limit of one check in
-    seconds.
+    ``seconds`` has shape (pairs, instances), infinite where the run is censored; ``attempted``
+    has the same shape, False where a pair does not take the program. ``limit`` is the
+    limit of one check in seconds.
     """
 
     pairs: tuple[Pair, ...]

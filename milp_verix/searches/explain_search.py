@@ -67,7 +67,7 @@ class Progress:
 class ExplainSearch(AnytimeSearch[Progress, Explanation]):
     """The walk through the features of one problem by the traversal ``strategy``.
 
-    ``order`` and ``walked``, with features decided elsewhere, serve until ``order_by`` has made
+    ``order`` and ``traversed``, with features decided elsewhere, serve until ``order_by`` has made
     the order; it is None from then on, or from the start.
     """
 

@@ -55,7 +55,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
-    """A point of the grid: ``told`` are all ``arguments`` with defaults, as JSON has them."""
+    """A point of the grid: ``options`` are all ``arguments`` with defaults, as JSON has them."""
 
     task: str
     arguments: Mapping[str, Any]

@@ -179,10 +179,10 @@ def _difference(
     view: ImageView,
     features: Sequence[int],
     found: Counterfactual,
-    text: tuple[str, str],
+    texts: tuple[str, str],
 ) -> Picture:
-    """Return a difference with ``features`` outlined; ``told`` are their name and the caption."""
-    what, caption = text
+    """Return a difference with ``features`` outlined; ``texts`` are their name and the caption."""
+    what, caption = texts
     change, freed = view.change(result.input, found.input), view.pixels(result, features)
     count = counted(int(np.count_nonzero(change)), "pixel")
     rise, fall = float(change.max(initial=0.0)), float(change.min(initial=0.0))

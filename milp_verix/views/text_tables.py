@@ -186,7 +186,7 @@ class ColumnUse:
 class TableUse:
     """The part that columns play: ``classes`` are names with their numbers of decisions.
 
-    ``columns`` begin with the one that is needed most often. ``asked`` tells the question.
+    ``columns`` begin with the one that is needed most often. ``question`` says what was asked.
     """
 
     columns: tuple[ColumnUse, ...]

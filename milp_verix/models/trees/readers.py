@@ -79,7 +79,7 @@ def refusing_damage(library: str, path: Path | None) -> Iterator[None]:
 
 
 def require(holds: bool, text: str) -> None:
-    """Raise ``ValueError``, which says what is ``told``, unless something holds of a file."""
+    """Raise ``ValueError``, which says ``text``, unless something holds of a file."""
     if not holds:
         raise ValueError(text)
 

@@ -48,7 +48,7 @@ class Candidate:
     its ``group`` before it has not been given up. With ``patience`` its first slice is that much
     later in the sequence, and so longer, and comes before all others.
 
-    Its record: ``asked`` counts claims, ``decided`` the slices ``k`` that decided one, ``spent``
+    Its record: ``calls`` counts claims, ``decided`` the slices ``k`` that decided one, ``spent``
     has the seconds of work of slices ``k``; ``seconds`` are those of the wall clock, for readers.
     The last slice ``began`` at these readings of both clocks.
     """

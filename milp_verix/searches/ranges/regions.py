@@ -269,7 +269,7 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
 
 
 def rows_inside(regions: Regions, state: State, rows: FloatArray, ranges: Ranges) -> BoolArray:
-    """Mark the ``rows``, (R, d), in the proven box and in the ranges as ``told``; shape (R,)."""
+    """Mark the ``rows``, (R, d), in the proven box and in the ``ranges`` as printed; shape (R,)."""
     problem_at = regions.problem_at(state)
     assert problem_at is not None  # the input itself is in it
     lower, upper = (np.array(end) for end in regions.ends(state))
