@@ -988,12 +988,13 @@ def compare(
     solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
     task: str = "check", master: str | None = None,
     checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
-    rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
-    transformation: str = "reversal", traversal: str = "galloping", exactness: str = "exact",
-    time_limit: float | None = None, check_time_limit: float | None = None,
-    memory: float | str | None = None, seed: int = 0, threads: int = 1,
-    bounds: BoundMethod | str = "auto", segments: int = 6, warm: str = "auto", reuse: bool = True,
-    tolerances: Tolerances = USUAL.tolerances, progress: Callable[[Pair], None] | None = None,
+    rounds: int = 1, seeds: int = 1, substitutes: bool = False, relaxations: bool = False,
+    order: OrderLike = "influence", transformation: str = "reversal", traversal: str = "galloping",
+    exactness: str = "exact", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
+    threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6, warm: str = "auto",
+    reuse: bool = True, tolerances: Tolerances = USUAL.tolerances,
+    progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None
 ) -> Comparison:
     """Answer the same checks with each solver and formulation, or find the same explanation.
@@ -1043,7 +1044,11 @@ def compare(
         most_checks: the most checks of the explanation that are compared: spread evenly over those
             that bounds and attacks alone do not decide. By default all of them.
         rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
-        relaxations: whether the records of each check have the optimum of the linear relaxation,
+        seeds: how often each program is solved, 1 to 100: once as it stands, then with the solver's
+            seeds 1, 2, … and rows and columns in another order; of ``task="check"`` alone.
+        substitutes: whether another solver takes over what is beyond a licence, and is named then;
+            by default such a program is not run.
+        relaxations: whether the records of each program have the optimum of the linear relaxation,
             which HiGHS finds, outside of the times of the runs.
         order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.

@@ -405,8 +405,9 @@ class Problem(ProblemData):
         self, *, solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
         task: str = "check", master: str | None = None,
         checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
-        rounds: int = 1, relaxations: bool = False, order: OrderLike = "influence",
-        transformation: str = "reversal", traversal: str = "galloping", search: Search = USUAL,
+        rounds: int = 1, seeds: int = 1, substitutes: bool = False, relaxations: bool = False,
+        order: OrderLike = "influence", transformation: str = "reversal",
+        traversal: str = "galloping", search: Search = USUAL,
         progress: Callable[[Pair], None] | None = None,
         snapshots: Callable[[Callable[[], Comparison]], None] | None = None
     ) -> Comparison:
@@ -423,7 +424,10 @@ class Problem(ProblemData):
             checks: lists of free features, each a check.
             most_checks: the most checks of the explanation that are compared.
             rounds: how often each pair runs, in turns, 1 to 100.
-            relaxations: whether the records of each check have the optimum of the linear
+            seeds: how often each program is solved, 1 to 100.
+            substitutes: whether another solver takes over what is beyond a licence, and is named
+                then.
+            relaxations: whether the records of each program have the optimum of the linear
                 relaxation, which HiGHS finds, outside of the times of the runs.
             order: as for :func:`milp_verix.explain`.
             transformation: as for :func:`milp_verix.explain`.

@@ -8,10 +8,10 @@ A check is the list of the features that are free; ``features`` is the number of
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -21,15 +21,18 @@ from milp_verix.base.errors import InputError, SolverError, refusing, require_on
 from milp_verix.base.files import write_atomically
 from milp_verix.base.stored_kinds import Count, Indices
 from milp_verix.base.stored_numbers import json_in
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.contradictions import contradictions
-from milp_verix.comparison.runs import answered, contrasted, explained, fitting_pairs, minimised
-from milp_verix.comparison.timed_solver import Relaxations
+from milp_verix.comparison.prepared import Prepared, prepare
+from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
+from milp_verix.comparison.surroundings import dropped_by, machine
+from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.oracle.engines.choice import misfit
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.verdict import INTERRUPTED, Answer
+from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
+from milp_verix.results.build import package_versions
 from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain_search import explain_problem
@@ -63,36 +66,6 @@ def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
         if feature in irrelevant:
             free.append(feature)
     return tuple(checks)
-
-
-def hard_checks(
-    problem: ProblemData, checks: Sequence[tuple[int, ...]], most: int, search: Search
-) -> tuple[tuple[int, ...], ...]:
-    """Return up to ``most`` of ``checks`` that bounds and attacks leave open, in their order.
-
-    They are looked for at places spread over all of them, ever closer to each other.
-    """
-    whole = Request.now(problem, search).deadline
-    quick = replace(search, exactness="bounds", reuse=False)
-    found: list[int] = []
-    with Oracle(problem, quick) as oracle:
-        oracle.prepare(whole)
-        for number in _spread(len(checks)):
-            if len(found) == most or whole.passed():
-                break
-            coordinates = problem.features.coordinates(checks[number])
-            if oracle.check(coordinates, whole).answer is Answer.UNKNOWN:
-                found.append(number)
-    return tuple(checks[number] for number in sorted(found))
-
-
-def _spread(count: int) -> Iterator[int]:
-    """Yield the numbers below ``count``, each once, by halving the gaps between them in turns."""
-    bits = max(count - 1, 0).bit_length()
-    for number in range(2**bits):
-        place = int(f"{number:0{bits}b}"[::-1], 2) if bits else 0
-        if place < count:
-            yield place
 
 
 def write_checks(path: str | Path, checks: Sequence[Sequence[int]], features: int) -> None:
@@ -149,6 +122,8 @@ def compare_solvers(
     checks: Sequence[Sequence[int | str]] | None = None,
     most_checks: int | None = None,
     rounds: int = 1,
+    seeds: int = 1,
+    substitutes: bool = False,
     relaxations: bool = False,
     order: OrderLike = "influence",
     transformation: str = "reversal",
@@ -174,8 +149,11 @@ def compare_solvers(
     if fitting and not pairs:
         raise InputError(skipped[-1].reason)
     rounds = integer_of(rounds, "rounds")
-    if rounds > _MOST_ROUNDS:
-        raise InputError(f"rounds must be at most {_MOST_ROUNDS}, got {rounds}")
+    for name, value in (("rounds", rounds), ("seeds", seeds)):
+        if integer_of(value, name) > _MOST_ROUNDS:
+            raise InputError(f"{name} must be at most {_MOST_ROUNDS}, got {value}")
+    if seeds > 1 and task != "check":
+        raise InputError("seeds are of the programs of checks: leave seeds or task out")
     chosen = _checks_in(checks, order, problem)
     ordering = {"order": order, "transformation": transformation, "traversal": traversal}
     if most_checks is not None:
@@ -184,7 +162,19 @@ def compare_solvers(
             raise InputError("most_checks chooses among the checks of an explanation: leave it out")
     solved = Relaxations(search.tolerances) if relaxations else None
     run = CompareSearch(
-        problem, pairs, skipped, search, ordering, task, master, chosen, rounds, solved, most_checks
+        problem,
+        pairs,
+        skipped,
+        search,
+        ordering,
+        task,
+        master,
+        chosen,
+        rounds,
+        solved,
+        most_checks,
+        seeds,
+        Handling(tiny=dropped_by(pairs) if task == "check" else 0.0, substitutes=substitutes),
     )
     return run.run(progress, snapshots)
 
@@ -208,6 +198,9 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     rounds: int
     relaxations: Relaxations | None = None
     most: int | None = None
+    seeds: int = 1
+    handling: Handling = field(default_factory=Handling)
+    prepared: Prepared | None = None
 
     def __post_init__(self) -> None:
         self._whole = Request.now(self.problem, self.search).deadline
@@ -216,31 +209,39 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
-        turns = [*self.pairs] * self.rounds
-        if self.task == "check" and self.checks is None and self.pairs:
-            share = replace(self._share(len(turns) + 1), warm="auto")
-            self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
-            if self.most is not None:
-                self.checks = hard_checks(self.problem, self.checks, self.most, share)
-        for number, pair in enumerate(turns):
+        turns = [(pair, seed) for seed in range(self.seeds) for pair in self.pairs] * self.rounds
+        if self.task == "check" and self.pairs:
+            self._prepare(len(turns) + 2)
+        for number, (pair, seed) in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
                 continue
             self._pair = pair
             self.show()
             try:
-                run = self._run(pair, self._share(len(turns) - number))
+                run = self._run(pair, self._share(len(turns) - number), seed)
             except (SolverError, InputError) as error:  # a way of warm that it does not have
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
                 continue
-            if run.stopped != INTERRUPTED or not runs:
+            if seed > 0 and runs:
+                runs[-1] = replace(runs[-1], each=runs[-1].each + run.each)
+            elif run.stopped != INTERRUPTED or not runs:
                 runs.append(run)
             if run.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             self.save()
         if not self._finished:
             raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
+
+    def _prepare(self, of: int) -> None:
+        """List the checks, decide what bounds and an attack decide, and keep what they leave."""
+        if self.checks is None:
+            share = replace(self._share(of), warm="auto")
+            self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
+        deadline = Request.now(self.problem, self._share(of - 1)).deadline
+        self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
+        self.checks = self.prepared.checks
 
     def _state(self) -> Pair:
         return self._pair
@@ -251,20 +252,37 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         waiting = [Skipped(pair, why) for pair, some in self._finished.items() if not some]
         return partial(self._result, runs, (*self.skipped, *waiting))
 
+    def _options(self) -> dict[str, Any]:
+        """Return how the programs were made and solved, by the names of options, and the domain."""
+        search, ball = self.search, self.problem.ball
+        tolerances = Tolerances() if search.tolerances is None else search.tolerances
+        names = ("bounds", "exactness", "warm", "segments", "threads", "seed")
+        low, high = float(ball.domain_lower.min()), float(ball.domain_upper.max())
+        return {
+            **{name: getattr(search, name) for name in names},
+            "tolerances": asdict(tolerances),
+            "domain": [end if isfinite(end) else None for end in (low, high)],
+            "dropped": self.handling.tiny,
+            "substitutes": self.handling.substitutes,
+        }
+
     def _share(self, of: int) -> Search:
         """Return the search with an equal share of the seconds left, one ``of`` so many."""
         left = self._whole.seconds
         limit = self.search.time_limit if left == inf else deadline_in(max(left, 0.0) / of)
         return replace(self.search, time_limit=limit)
 
-    def _run(self, pair: Pair, search: Search) -> Run:
+    def _run(self, pair: Pair, search: Search, seed: int) -> Run:
         if self.task == "minimum":
             return minimised(self.problem, pair, search, self.master)
         if self.task == "contrastive":
             return contrasted(self.problem, pair, search)
-        if self.checks is None:
+        if self.prepared is None:
             return explained(self.problem, pair, search, self.ordering)
-        return answered(self.problem, pair, self.checks, search, self.relaxations)
+        handling = replace(self.handling, seed=seed)
+        return solved(
+            self.problem, pair, self.prepared, search, handling, relaxations=self.relaxations
+        )
 
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
         problem, question = self.problem, self.problem.question
@@ -291,6 +309,12 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             time_limit=limit.planned if isinstance(limit, Deadline) else limit,
             check_time_limit=self.search.check_time_limit,
             rules=() if problem.inputs is None else tuple(r.text for r in problem.inputs.rules),
+            seeds=self.seeds,
+            decided=() if self.prepared is None else tuple(self.prepared.decided),
+            prepared_seconds=0.0 if self.prepared is None else self.prepared.seconds,
+            machine=machine(),
+            versions=package_versions(),
+            options=self._options(),
         )
 
 

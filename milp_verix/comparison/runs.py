@@ -1,18 +1,33 @@
 """Pairs of a solver and a formulation: those that fit, and one question put to each, timed."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError, SolverUnavailableError
-from milp_verix.comparison.timed_solver import CheckWatch, Relaxations, SolverClock, timed_solver
-from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.base.errors import (
+    InputError,
+    LicenceLimitError,
+    SolverUnavailableError,
+    first_line,
+)
+from milp_verix.comparison.prepared import Prepared
+from milp_verix.comparison.timed_solver import (
+    Handling,
+    ProgramWatch,
+    Relaxations,
+    SolverClock,
+    timed_solver,
+)
+from milp_verix.oracle.engines.choice import engine_of
+from milp_verix.oracle.engines.claim import Claim, Engine
+from milp_verix.oracle.engines.programs import Programs
+from milp_verix.oracle.verdict import MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request, Search, resolve_formulation
-from milp_verix.results.comparison import CheckRecord, Pair, Run, Skipped
+from milp_verix.results.comparison import Pair, ProgramRecord, Run, Skipped
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.contrastive import contrastive_of
@@ -140,72 +155,147 @@ def contrasted(problem: ProblemData, pair: Pair, search: Search) -> Run:
     return replace(_run(pair, clock, found), cost=cost, bound=bound)
 
 
-def answered(
+def solved(
     problem: ProblemData,
     pair: Pair,
-    checks: Sequence[tuple[int, ...]],
+    prepared: Prepared,
     search: Search,
+    handling: Handling,
+    *,
     relaxations: Relaxations | None = None,
 ) -> Run:
-    """Answer ``checks`` one by one, each by itself, and solve their ``relaxations`` if given.
+    """Give the programs of ``prepared`` to a pair, one by one, each by itself.
 
-    The time that relaxations take is none of the run's.
+    Their ``relaxations`` are solved if given; the time that this takes is none of the run's. A
+    solver that raises has a failed program, and goes on with the next one.
     """
-    chosen, clock = _timed(pair, replace(search, reuse=False))
+    chosen, clock = _timed(pair, replace(search, reuse=False), handling)
     request = Request.now(problem, chosen)
     whole, each = request.deadline, request.check_limit
     known, beside = _Answers(), 0.0
-    with Oracle(problem, chosen) as oracle:
-        with stopping(known):
-            oracle.prepare(whole)
-            for number, free in enumerate(checks):
+    engine = engine_of(problem, chosen, chosen.solver, deepens=False)
+    # tangents and segments that came with another program would make this one another
+    anew = problem.ball.norm == "l2" or not problem.margins.exact
+    with closing(engine), stopping(known):
+        if prepared.whole is not None:
+            engine.prepare(prepared.whole.margins, prepared.whole.bounds)
+        for number, claim in prepared.claims.items():
+            verdicts, first = list[Verdict](), len(known.each)
+            for index in claim.open_.tolist():
                 whole.require_time()
-                coordinates = problem.features.coordinates(free)
-                watch = CheckWatch(clock)
-                verdict = oracle.check(coordinates, whole.limited(each))
-                record = watch.record(number, len(free), verdict)
-                if relaxations is not None and clock.last is not None:
-                    relaxed, took = relaxations.solve(clock.last.program, clock.last.cost)
+                if anew and isinstance(engine, Programs):
+                    engine.begin_anew()
+                watch = ProgramWatch(clock)
+                one = replace(claim, open_=np.array([index]), deadline=whole.limited(each))
+                verdict, status = _decided(engine, one)
+                verdicts.append(verdict)
+                record = watch.record(
+                    verdict,
+                    _grounds(verdict, pair.solver),
+                    check=number,
+                    free=len(prepared.checks[number]),
+                    rival=_rival(problem, index),
+                    seed=handling.seed,
+                    threads=search.threads,
+                )
+                if status is not None:
+                    record = replace(record, status=status)
+                if relaxations is not None and clock.solves:
+                    last = clock.solves[-1]
+                    relaxed, took = relaxations.solve(last.program, last.cost)
                     record, beside = replace(record, relaxation=relaxed), beside + took
                     whole = whole.sooner(-took)
-                known.verdicts.append(verdict)
                 known.each.append(record)
-        seconds = request.elapsed - beside
-        verdicts, effort = known.verdicts, oracle.effort
-        unasked = [Answer.UNKNOWN] * (len(checks) - len(verdicts))
-        return Run(
-            pair,
-            version=oracle.versions[oracle.solver],
-            answers=(*(verdict.answer for verdict in verdicts), *unasked),
-            checks=len(verdicts),
-            solves=effort.solves,
-            nodes=clock.known(effort.nodes, clock.nodes),
-            iterations=clock.known(effort.iterations, clock.iterations),
-            seconds=seconds,
-            inside=clock.time,
-            stopped=known.stopped,
-            notes=problem.network.notes + oracle.notes + problem.notes,
-            verdicts=tuple(verdicts),
-            handed_over=clock.handed_over,
-            handed_to=clock.handed_to,
-            each=tuple(known.each),
-        )
+            verdict = known.verdicts[number] = _together(verdicts)
+            known.each[first:] = [
+                replace(one, check_answer=verdict.answer) for one in known.each[first:]
+            ]
+    seconds = request.elapsed - beside
+    unasked = Verdict(Answer.UNKNOWN, reason=known.stopped or TIME_LIMIT)
+    every = {**prepared.verdicts, **known.verdicts}
+    verdicts = [every.get(number, unasked) for number in range(len(prepared.checks))]
+    return Run(
+        pair,
+        version=engine.version,
+        answers=tuple(verdict.answer for verdict in verdicts),
+        checks=len(known.verdicts),
+        solves=sum(record.solves for record in known.each),
+        nodes=clock.nodes if clock.time.solves else _sum(known.each),
+        iterations=clock.iterations,
+        seconds=seconds,
+        inside=clock.time,
+        stopped=known.stopped,
+        notes=problem.network.notes + engine.notes + problem.notes,
+        verdicts=tuple(verdicts),
+        handed_over=clock.handed_over,
+        handed_to=clock.handed_to,
+        each=tuple(known.each),
+        parameters=dict(clock.parameters),
+    )
+
+
+def _decided(engine: Engine, claim: Claim) -> tuple[Verdict, str | None]:
+    """Return the verdict on ``claim``, and what became of a program that has none."""
+    try:
+        return engine.decide(claim).verdict, None
+    except LicenceLimitError as error:
+        return Verdict(Answer.UNKNOWN, reason=f"not run: {error}"), "not run"
+    except MemoryError:
+        status, reason = "failed", MEMORY_LIMIT
+    except Exception as error:
+        status, reason = "failed", first_line(error)
+    engine.close()  # it opens anew for the next program
+    return Verdict(Answer.UNKNOWN, reason=reason), status
+
+
+def _rival(problem: ProblemData, index: int) -> int:
+    """Return the class that margin ``index`` is about; of a regression ``index`` itself."""
+    rivals = getattr(problem.question, "rivals", None)
+    return index if rivals is None else int(rivals[index])
+
+
+def _grounds(verdict: Verdict, solver: str) -> str | None:
+    """Return what a verdict rests on."""
+    if verdict.violated:
+        return "replayed"
+    if not verdict.holds:
+        return None
+    own = solver.partition("?")[0] in (*OWN_ENGINES, "phase")
+    return "bound with rounding counted" if own else "dual bound of the solver"
+
+
+def _together(verdicts: Sequence[Verdict]) -> Verdict:
+    """Return the verdict on a check: VIOLATED by one rival, or HOLDS for all of them."""
+    for verdict in verdicts:
+        if verdict.violated:
+            return verdict
+    left = [verdict for verdict in verdicts if not verdict.holds]
+    return left[0] if left else max(verdicts, key=lambda one: one.bound or -np.inf)
+
+
+def _sum(records: Sequence[ProgramRecord]) -> int | None:
+    counts = [record.nodes for record in records if record.nodes is not None]
+    return sum(counts) if counts else None
 
 
 @dataclass(slots=True)
 class _Answers:
-    """The verdicts and records so far, and the reason of an early end."""
+    """The verdicts by check and the records so far, and the reason of an early end."""
 
-    verdicts: list[Verdict] = field(default_factory=list)
-    each: list[CheckRecord] = field(default_factory=list)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    each: list[ProgramRecord] = field(default_factory=list)
     stopped: str | None = None
 
 
-def _timed(pair: Pair, search: Search) -> tuple[Search, SolverClock]:
+def _timed(
+    pair: Pair,
+    search: Search,
+    handling: Handling = Handling(),  # noqa: B008
+) -> tuple[Search, SolverClock]:
     """Return ``search`` by the solver and formulation of ``pair``, and the solver's clock."""
     clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs
-    solver = timed_solver(pair.solver, clock, needed)
+    solver = timed_solver(pair.solver, clock, needed, handling)
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 

@@ -3,12 +3,11 @@
 From its clock follow the cost of each check of a run, and its programs' relaxations.
 """
 
-import hashlib
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,7 +16,8 @@ import numpy as np
 from milp_verix import solvers
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.results.comparison import CheckRecord, ProgramSize, SolverTime
+from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
+from milp_verix.solvers.named_options import WORDS
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -57,28 +57,35 @@ def _of(pid: str) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solve:
-    """One minimisation of ``cost`` over ``program``: its result, and who else did it, if any."""
+    """One minimisation of ``cost`` over ``program``, as every solver gets it: its result, and how.
 
-    handed_to: str | None
+    The program was built if ``built``; ``changes`` of bounds and costs came before the solve.
+    """
+
     result: solvers.SolveResult
     program: Program
     cost: FloatArray
+    built: bool
+    changes: int
+    handed_to: str | None = None
 
 
 @dataclass(slots=True)
 class SolverClock:
-    """The time that sessions have taken, and what they solved; of programs the ``last`` is kept."""
+    """The time that sessions have taken, and the solves of the program that is asked about now."""
 
     time: SolverTime = field(default_factory=SolverTime)
-    last: Solve | None = None
+    solves: list[Solve] = field(default_factory=list)
     handed_over: int = 0
     handed_to: str | None = None
     nodes: int | None = None
     iterations: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def add(self, solve: Solve) -> None:
         """Count a solve."""
-        self.last, result = solve, solve.result
+        self.solves.append(solve)
+        result = solve.result
         if solve.handed_to is not None:
             self.handed_over += 1
             self.handed_to = self.handed_to or solve.handed_to
@@ -92,12 +99,37 @@ class SolverClock:
         return None if self.time.solves and own is None else count
 
 
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """What happens to each program on its way to a solver.
+
+    Entries of up to ``tiny`` are dropped from it, rows being widened for them. A ``seed`` above 0
+    is handed to the solver, where its name may carry one, and permutes rows and columns. With
+    ``substitutes`` a program beyond a licence goes to another solver.
+    """
+
+    tiny: float = 0.0
+    seed: int = 0
+    substitutes: bool = True
+
+
 def timed_solver(
-    name: str, clock: SolverClock, needed: frozenset[str] = frozenset()
+    name: str,
+    clock: SolverClock,
+    needed: frozenset[str] = frozenset(),
+    handling: Handling = Handling(),
 ) -> solvers.Solver:
     """Return the solver called ``name``, whose sessions add their seconds to ``clock``."""
     solver = solvers.resolve_solver(name, needed)
-    return _TimedSolver(solver.name, solver.capabilities, clock)
+    return _TimedSolver(solver.name, solver.capabilities, clock, handling)
+
+
+def seeded(name: str, seed: int) -> str:
+    """Return the name of a solver with this seed among its options, where its options have one."""
+    base, mark, options = name.partition("?")
+    if seed == 0 or "seed" not in WORDS.get(base, {}) or "seed=" in options:
+        return name
+    return f"{name}{'&' if mark else '?'}seed={seed}"
 
 
 class _TimedSolver:
@@ -105,10 +137,11 @@ class _TimedSolver:
 
     licence = "that of the solver timed"
 
-    def __init__(self, name: str, capabilities: frozenset[str], clock: SolverClock) -> None:
-        self.name = name
-        self.capabilities = capabilities
-        self._clock = clock
+    def __init__(
+        self, name: str, capabilities: frozenset[str], clock: SolverClock, handling: Handling
+    ) -> None:
+        self.name, self.capabilities = name, capabilities
+        self._clock, self._handling = clock, handling
 
     def unavailable(self) -> str | None:
         """Return None: opening a session raises where that is impossible."""
@@ -116,48 +149,85 @@ class _TimedSolver:
 
     def open(self, *, threads: int, tolerances: Tolerances) -> solvers.Session:
         """Open a session that is timed; raises what the solver's own ``open`` raises."""
-        session = solvers.open_session(self.name, threads=threads, tolerances=tolerances)
-        return cast("solvers.Session", _TimedSession(session, self._clock))
+        name = seeded(self.name, self._handling.seed)
+        own = solvers.resolve_solver(name)
+        session = (
+            solvers.open_session(name, threads=threads, tolerances=tolerances)
+            if self._handling.substitutes
+            else own.open(threads=threads, tolerances=tolerances)
+        )
+        self._clock.parameters = getattr(session, "parameters", {})
+        return cast("solvers.Session", _TimedSession(session, self._clock, self._handling))
 
 
 class _TimedSession:
     """A session with a clock; attributes that take no time are the session's own."""
 
-    def __init__(self, session: solvers.Session, clock: SolverClock) -> None:
-        self._session = session
-        self._clock = clock
-        self._fresh = True
-        self._program: Program | None = None
+    def __init__(self, session: solvers.Session, clock: SolverClock, handling: Handling) -> None:
+        self._session, self._clock, self._handling = session, clock, handling
+        self._changes, self._built = 0, False
+        self._asked: Program | None = None  # as the engine gave it
+        self._program: Program | None = None  # without tiny entries
+        self._order: IntArray | None = None  # of columns, as the solver gets them
+        self._rows: IntArray | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
     def load(self, program: Program) -> None:
-        self._fresh, self._program = True, program
+        given = self._given(program)
         with self._timed("build_seconds", builds=1):
-            self._session.load(program)
+            self._session.load(given)
 
     def extend(self, program: Program) -> None:
-        self._fresh, self._program = True, program
+        given = self._given(program)
         with self._timed("build_seconds", builds=1):
-            solvers.extend(self._session, program)
+            solvers.extend(self._session, given)
+
+    def _given(self, program: Program) -> Program:
+        """Return ``program`` as the solver gets it; it is built for the next solve."""
+        self._changes, self._built, self._asked = 0, True, program
+        kept = self._program = program.without_tiny(self._handling.tiny)
+        if not self._handling.seed:
+            return kept
+        rng = np.random.default_rng(self._handling.seed)
+        self._rows, self._order = rng.permutation(kept.rows), rng.permutation(kept.columns)
+        return kept.permuted(self._rows, self._order)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        asked = self._asked
+        assert asked is not None
+        assert self._program is not None
+        changed = asked.with_bounds(columns, lower, upper)
+        if self._program.matrix.nnz < asked.matrix.nnz:
+            self.load(changed)  # rows are wider for what was dropped, by the bounds of old
+            return
+        self._asked, self._program = changed, self._program.with_bounds(columns, lower, upper)
+        self._changes += columns.size
+        at = columns if self._order is None else np.argsort(self._order)[columns]
         with self._timed("build_seconds"):
-            self._session.set_bounds(columns, lower, upper)
-        if self._program is not None:
-            self._program = self._program.with_bounds(columns, lower, upper)
+            self._session.set_bounds(at, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: solvers.Targets) -> solvers.SolveResult:
-        again: dict[str, int] = {} if self._fresh else {"resolves": 1}
-        kinds = ("solve_seconds",) if self._fresh else ("solve_seconds", "resolve_seconds")
-        self._fresh = False
+        kinds = ("solve_seconds",) if self._built else ("solve_seconds", "resolve_seconds")
+        again: dict[str, int] = {} if self._built else {"resolves": 1}
+        order = self._order
+        given = targets if order is None else _reordered(targets, order)
         with self._timed(*kinds, solves=1, **again):
-            result = self._session.minimise(cost, targets)
+            result = self._session.minimise(cost if order is None else cost[order], given)
+        if order is not None and result.point is not None:
+            point = np.empty_like(result.point)
+            point[order] = result.point
+            result = replace(result, point=point, duals=None)
+        self._clock.time += SolverTime(solver_seconds=result.seconds or 0.0)
         name = self._session.name
         by = getattr(self._session, "solving", name)
+        changes = self._changes + int(np.count_nonzero(cost))
         if self._program is not None:
-            self._clock.add(Solve(None if by == name else by, result, self._program, cost))
+            other = None if by == name else by
+            solve = Solve(result, self._program, cost, self._built, changes, other)
+            self._clock.add(solve)
+        self._changes, self._built = 0, False
         return result
 
     @contextmanager
@@ -171,45 +241,75 @@ class _TimedSession:
             self._clock.time += SolverTime(**counts, **seconds)
 
 
-class CheckWatch:
-    """The effort of the check that begins now, read from the ``clock`` of the run's solver."""
+def _reordered(targets: solvers.Targets, order: IntArray) -> solvers.Targets:
+    """Return ``targets`` for columns in this ``order``."""
+    place, probe = np.argsort(order), targets.probe
+    return replace(
+        targets,
+        start=None if targets.start is None else targets.start[order],
+        first=None if targets.first is None else place[targets.first],
+        probe=None if probe is None else lambda point: probe(point[place]),
+    )
+
+
+class ProgramWatch:
+    """The effort for the program that is asked about now, read from the ``clock`` of its solver."""
 
     def __init__(self, clock: SolverClock) -> None:
-        clock.last, clock.handed_to = None, None
+        clock.solves.clear()
+        clock.handed_to = None
         self._clock = clock
         self._began, self._before = time.perf_counter(), clock.time
         self._processor = processor_time()
         self._nodes, self._iterations = clock.nodes, clock.iterations
 
-    def record(self, check: int, free: int, verdict: Verdict) -> CheckRecord:
-        """Return the record of the check numbered ``check``, which ended with ``verdict``."""
+    def record(self, verdict: Verdict, verified: str | None, **about: Any) -> ProgramRecord:
+        """Return the record of a program that ended with ``verdict``; ``about`` says which."""
         clock, before = self._clock, self._before
-        last = clock.last
-        fields: dict[str, Any] = {}
-        if last is not None:
-            result = last.result
-            fields = {
-                "nodes": _more(self._nodes, clock.nodes),
-                "iterations": _more(self._iterations, clock.iterations),
-                "status": result.status.name.lower().replace("_", " "),
-                "bound": result.bound if np.isfinite(result.bound) else None,
-                "root_bound": result.root_bound,
-                "first_seconds": result.first_seconds,
-            }
-        return CheckRecord(
-            check,
-            free,
-            verdict.answer,
+        # the seconds first: what follows is none of the solver's
+        record = ProgramRecord(
+            **about,
+            answer=verdict.answer,
             seconds=time.perf_counter() - self._began,
             cpu_seconds=max(processor_time() - self._processor, 0.0),
             load_seconds=clock.time.build_seconds - before.build_seconds,
             solve_seconds=clock.time.solve_seconds - before.solve_seconds,
+            solver_seconds=clock.time.solver_seconds - before.solver_seconds,
             solves=clock.time.solves - before.solves,
-            size=None if last is None else size_of(last.program),
-            handed_to=None if last is None else last.handed_to,
             reason=verdict.reason,
-            **fields,
+            verified=verified,
         )
+        if not clock.solves:
+            # an engine without sessions has no other clock
+            own = record.seconds if clock.time == self._before else record.solver_seconds
+            return replace(record, solver_seconds=own)
+        first, last = clock.solves[0], clock.solves[-1]
+        result = last.result
+        bound = result.bound if np.isfinite(result.bound) else None
+        incumbent = None if result.point is None else float(last.cost @ result.point)
+        if record.solver_seconds <= 0:
+            record = replace(record, solver_seconds=record.solve_seconds)
+        return replace(
+            record,
+            digest=first.program.digest(first.cost),
+            builds=sum(solve.built for solve in clock.solves),
+            changes=sum(solve.changes for solve in clock.solves),
+            nodes=_more(self._nodes, clock.nodes),
+            iterations=_more(self._iterations, clock.iterations),
+            status=result.status.name.lower().replace("_", " "),
+            bound=bound,
+            incumbent=incumbent,
+            gap=None if bound is None or incumbent is None else gap_of(bound, incumbent),
+            root_bound=result.root_bound,
+            first_seconds=result.first_seconds,
+            size=size_of(last.program),
+            handed_to=last.handed_to,
+        )
+
+
+def gap_of(bound: float, incumbent: float) -> float:
+    """Return the relative gap ``|incumbent − bound| / max(1, |incumbent|)``, at least zero."""
+    return max(incumbent - bound, 0.0) / max(1.0, abs(incumbent))
 
 
 def size_of(program: Program) -> ProgramSize:
@@ -219,6 +319,7 @@ def size_of(program: Program) -> ProgramSize:
         program.columns,
         program.rows,
         program.binaries,
+        int(program.matrix.nnz),
         program.largest_big_m,
         float(entries.min(initial=np.inf)) if entries.size else 0.0,
         float(entries.max(initial=0.0)),
@@ -233,18 +334,13 @@ class Relaxations:
 
     def __init__(self, tolerances: Tolerances) -> None:
         self._tolerances = tolerances
-        self._known: dict[bytes, float | None] = {}
+        self._known: dict[str, float | None] = {}
 
     def solve(self, whole: Program, cost: FloatArray) -> tuple[float | None, float]:
         """Return the optimum of the relaxation of ``whole``, if any, and the seconds it took."""
         began = time.perf_counter()
         program = whole.relaxed
-        parts = (
-            *(program.matrix.data, program.matrix.indices, program.matrix.indptr),
-            *(program.row_lower, program.row_upper, program.column_lower, program.column_upper),
-            cost,
-        )
-        key = hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
+        key = program.digest(cost)
         if key not in self._known:
             self._known[key] = None if program.needs else self._solved(program, cost)
         return self._known[key], time.perf_counter() - began

@@ -216,6 +216,18 @@ class Oracle:
         self.effort += effort
         return replace(verdict, effort=effort)
 
+    def left_open(self, free: IntArray, deadline: Deadline = NO_LIMIT) -> tuple[Verdict, Claim]:
+        """Return the verdict by bounds alone, and the claim that they leave open.
+
+        Raises ``OverflowError`` where a bound leaves float64.
+        """
+        watch = StageClock(Stage.BOUNDS)
+        self.prepare(deadline)
+        claim, stage = self._bounded(free, None, deadline, watch, alone=False)
+        noise = evaluation_error(claim.margins, claim.bounds)
+        claim = replace(claim, needed=np.maximum(claim.needed, noise))
+        return self._concluded(claim, stage, None, {}, alone=True), claim
+
     check_by_bounds = partialmethod(check, bounds_only=True)
     """Decides a claim if bounds prove it; else the answer is UNKNOWN."""
 

@@ -446,9 +446,17 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("rounds", "int", "1", ANYTHING, ("compare", "many"),
         """how often each pair runs, in turns, 1 to 100; the run with the median time counts.""",
         Line("N", "Runs of each pair, in turns.", "positive", SEARCHING)),
+    Option("seeds", "int", "1", ANYTHING, ("compare", "many"),
+        """how often each program is solved, 1 to 100: once as it stands, then with the solver's
+        seeds 1, 2, … and rows and columns in another order; of ``task="check"`` alone.""",
+        Line("N", "Solve each program so often, seeded and permuted.", "positive", SEARCHING)),
+    Option("substitutes", "bool", "False", FLAG, ("compare", "many"),
+        """whether another solver takes over what is beyond a licence, and is named then; by default
+        such a program is not run.""",
+        Line("", "Let another solver take what is beyond a licence.", "flag", SEARCHING)),
     Option("relaxations", "bool", "False", FLAG, ("compare", "many"),
-        """whether the records of each check have the optimum of the linear relaxation, which HiGHS
-        finds, outside of the times of the runs.""",
+        """whether the records of each program have the optimum of the linear relaxation, which
+        HiGHS finds, outside of the times of the runs.""",
         Line("", "Of compare: solve linear relaxations, too.", "flag", SEARCHING)),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("audit",),
         """the order in which features are tried, as for :func:`milp_verix.explain`.""",

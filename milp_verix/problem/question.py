@@ -156,6 +156,11 @@ class Threshold(Question):
         """The class predicted: 0 or 1."""
         return self.label
 
+    @property
+    def rivals(self) -> list[int]:
+        """The other class."""
+        return [1 - self.label]
+
     def margins(self, network: Network) -> Network:
         """The margin of the other class: ``−s`` for class 1, ``s`` for class 0."""
         half = 0.0 if self.ties is None else self.ties.step / 2

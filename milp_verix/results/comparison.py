@@ -1,5 +1,7 @@
 """The result of a comparison: answers of pairs of a solver and a formulation, and their cost."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,34 +29,57 @@ if TYPE_CHECKING:
 class ProgramSize:
     """The size of a program, and the range of its numbers.
 
-    ``largest_big_m`` is the largest constant that a binary column is multiplied by, 0.0 if there is
-    none; ``least_coefficient`` and ``largest_coefficient`` are absolute values of the entries of
-    its matrix that are not zero, 0.0 for an empty matrix.
+    ``nonzeros`` are the entries of its matrix. ``largest_big_m`` is the largest constant that a
+    binary column is multiplied by, 0.0 if there is none; ``least_coefficient`` and
+    ``largest_coefficient`` are absolute values of the entries that are not zero, 0.0 for none.
     """
 
     columns: int
     rows: int
     binaries: int
+    nonzeros: int
     largest_big_m: float
     least_coefficient: float
     largest_coefficient: float
 
 
 @dataclass(frozen=True, slots=True)
-class CheckRecord:
-    """Check number ``check`` of a comparison, with ``free`` free features, by one pair.
+class DecidedCheck:
+    """Check number ``check``, with ``free`` free features, that no solver was asked about.
 
-    ``seconds`` is the wall-clock time of the check in all, ``cpu_seconds`` the processor time of
-    all processes that took part. Of the wall-clock time ``load_seconds`` went into loading
-    programs, ``solve_seconds`` into ``solves`` minimisations; ``nodes`` and ``iterations`` are sums
-    over these. A check that bounds or known points decided has no program, and no solve.
+    ``by`` says what decided it, once for all pairs: bounds or an attack, in ``seconds``.
+    """
+
+    check: int
+    free: int
+    answer: Answer
+    by: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRecord:
+    """A program that one pair was given: check number ``check``, ``free`` features, one ``rival``.
+
+    ``rival`` is a class, or the number of a margin of a regression; ``answer`` is that of this
+    rival and ``check_answer`` that of all rivals of the check. ``digest`` is
+    :meth:`.Program.digest` of what every solver got: by ``seed`` 0 as it stands, by others permuted
+    and with that seed of the solver. It was built ``builds`` times, with ``changes`` of bounds and
+    costs before it was solved.
+
+    ``seconds`` is the wall-clock time of the question in all, ``cpu_seconds`` the processor time of
+    all processes that took part. Of the wall-clock time ``load_seconds`` went into building,
+    ``solve_seconds`` into ``solves`` calls of the session; ``solver_seconds`` is what the solver's
+    own clock says of these, or the same where it says nothing. ``nodes`` and ``iterations`` are
+    sums over these. Engines without programs have no digest, and no solve.
 
     The fields from ``status`` on are about the last minimisation, in terms of its cost, which is
-    what ``export`` writes: ``bound`` is the dual bound at the end, ``root_bound`` that at the end
-    of the root node, ``relaxation`` the optimum of the linear relaxation, found by HiGHS outside of
-    the times. ``first_seconds`` is the time to the first feasible point, since the solve began.
-    ``handed_to`` is the solver that took the program over. None stands for what the solver does not
-    tell.
+    what ``export`` writes: ``bound`` is the dual bound at the end, ``incumbent`` the cost of the
+    best point, ``gap`` their relative distance, ``root_bound`` the bound at the end of the root
+    node, ``relaxation`` the optimum of the linear relaxation, found by HiGHS outside of the times.
+    ``first_seconds`` is the time to the first feasible point, since the solve began. ``verified``
+    says what the answer rests on, ``handed_to`` names the solver that took the program over. None
+    stands for what the solver does not tell.
     """
 
     check: int
@@ -75,6 +100,17 @@ class CheckRecord:
     size: ProgramSize | None = None
     handed_to: str | None = None
     reason: str | None = None
+    rival: int = 0
+    check_answer: Answer = Answer.UNKNOWN
+    digest: str | None = None
+    seed: int = 0
+    threads: int = 1
+    solver_seconds: float = 0.0
+    builds: int = 0
+    changes: int = 0
+    incumbent: float | None = None
+    gap: float | None = None
+    verified: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +141,8 @@ class SolverTime:
 
     ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
     ``solves`` minimisations took ``solve_seconds``. ``resolves`` of these were not the first on
-    their program and took ``resolve_seconds``. A solver that reads a file at each minimisation
-    builds while it solves.
+    their program and took ``resolve_seconds``. ``solver_seconds`` are those of the solvers' own
+    clocks. A solver that reads a file at each minimisation builds while it solves.
     """
 
     builds: int = 0
@@ -115,6 +151,7 @@ class SolverTime:
     solve_seconds: float = 0.0
     resolves: int = 0
     resolve_seconds: float = 0.0
+    solver_seconds: float = 0.0
 
     def __add__(self, other: "SolverTime") -> "SolverTime":
         pairs = zip(astuple(self), astuple(other), strict=True)
@@ -131,7 +168,8 @@ class Run(Compared):
     it tells none. ``handed_over`` solves were done by the solver ``handed_to`` instead. ``seconds``
     is the wall-clock time in all, ``inside`` the part of it inside the solver. ``stopped`` names
     the reason of an early end. A run has either an ``explanation`` or, if checks were compared,
-    their ``verdicts``, and a record of ``each`` check. A search for a minimum or a contrast has the
+    their ``verdicts``, and a record of ``each`` program, with ``parameters``, all
+    that were set. A search for a minimum or a contrast has the
     ``cost`` of its result and its proven lower ``bound``, both infinite if there is proven to be no
     contrast; of a minimum, ``master`` is the method that raised the bound, and the ``trace`` has
     the seconds, the best cost and the bound at each change.
@@ -154,15 +192,23 @@ class Run(Compared):
     verdicts: tuple[Verdict, ...] = ()
     handed_over: int = 0
     handed_to: str | None = None
-    each: tuple[CheckRecord, ...] = ()
+    each: tuple[ProgramRecord, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     master: str | None = None
     cost: float | None = None
     bound: float | None = None
     trace: tuple[tuple[float, float, float], ...] = ()
 
     def count(self, answer: Answer) -> int:
-        """Return how many of the answers are ``answer``."""
+        """Return how many of the answers are ``answer``; of programs, by seed 0, where compared."""
+        if self.each:
+            return sum(one.answer is answer for one in self.each if one.seed == 0)
         return self.answers.count(answer)
+
+    @property
+    def programs(self) -> int:
+        """Number of programs that the pair was given; 0 where explanations were compared."""
+        return sum(one.seed == 0 for one in self.each)
 
     @property
     def size(self) -> int | None:
@@ -172,7 +218,7 @@ class Run(Compared):
     @property
     def unknown(self) -> int:
         """Number of checks, or of features, that were not decided."""
-        return self.count(Answer.UNKNOWN)
+        return self.answers.count(Answer.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,7 +269,11 @@ class Comparison(Compared):
     explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
     median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
     ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
-    seconds.
+    seconds, ``check_time_limit`` for each program, or for each check of an explanation.
+
+    ``decided`` are the checks that bounds or an attack decided, once, in ``prepared_seconds`` with
+    those that they left open. Each program was solved with ``seeds`` seeds. ``machine``,
+    ``versions`` and ``command`` say where and how; ``options`` are those of the search.
     """
 
     __module__ = "milp_verix"
@@ -248,6 +298,50 @@ class Comparison(Compared):
     time_limit: float | None = None
     check_time_limit: float | None = None
     task: str = "check"
+    seeds: int = 1
+    decided: tuple[DecidedCheck, ...] = ()
+    prepared_seconds: float = 0.0
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def programs(self) -> int:
+        """The most programs that a pair was given."""
+        return max((run.programs for run in self.runs), default=0)
+
+    @property
+    def empty(self) -> str | None:
+        """Why there is nothing to compare, in a sentence; None if there is something."""
+        if self.task != "check" or any(run.each for run in self.runs):
+            return None
+        if not self.runs:
+            return f"No pair answered anything: {'; '.join(map(str, self.skipped))}."
+        counts = Counter(one.by for one in self.decided if one.answer is not Answer.UNKNOWN)
+        decided = " and ".join(f"{by} decided {counted(n, 'check')}" for by, n in counts.items())
+        if self.stopped is None and decided and len(self.checks or ()) == counts.total():
+            return f"There is no program to compare solvers by: {decided}."
+        ended = f"; {decided} by then" if decided else ""
+        return f"No program was listed before the end ({self.stopped or 'time limit'}){ended}."
+
+    @property
+    def unequal(self) -> tuple[str, ...]:
+        """The programs that pairs of one formulation did not get alike, in words."""
+        known: dict[tuple[int, int, str], tuple[str, Pair]] = {}
+        found = []
+        for run in self.runs:
+            for one in run.each:
+                if one.digest is None:
+                    continue
+                key = one.check, one.rival, run.pair.formulation
+                digest, pair = known.setdefault(key, (one.digest, run.pair))
+                if digest != one.digest:
+                    found.append(
+                        f"{pair} and {run.pair} got two programs for check {one.check}, rival "
+                        f"{one.rival}: {digest[:12]}… and {one.digest[:12]}…"
+                    )
+        return tuple(found)
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -263,8 +357,8 @@ class Comparison(Compared):
 
     @property
     def agree(self) -> bool:
-        """True if no two definite verdicts contradict each other, and no bound a result."""
-        return not self.disagreements and not self.conflicts
+        """True if no two definite verdicts contradict each other, no bound a result, no program."""
+        return not (self.disagreements or self.conflicts or self.unequal)
 
     @property
     def complete(self) -> bool:
@@ -288,18 +382,23 @@ class Comparison(Compared):
         return comparison_files.write_csv(self, path)
 
     def each_to_csv(self, path: str | Path | None = None) -> str:
-        """Return a line for each check and run as CSV, and write it to ``path`` if given.
+        """Return a line for each program and run as CSV, and write it to ``path`` if given.
 
-        The columns are the fields of
-        :class:`~milp_verix.results.comparison.CheckRecord`; what a solver does not tell
-        is empty. Raises ``InputError`` for a comparison of explanations, whose checks differ.
+        The columns are the fields of :class:`~milp_verix.results.comparison.ProgramRecord`; what a
+        solver does not tell is empty. A ``path`` that ends in ``.parquet`` gets the same as
+        parquet. Raises ``InputError`` for a comparison of explanations, whose checks differ.
         """
         from milp_verix.results.comparison_files import EACH_COLUMNS, each_line, written_as_csv
 
+        if path is not None and Path(path).suffix == ".parquet":
+            from milp_verix.results.comparison_files import write_parquet
+
+            write_parquet(self.each(), Path(path))
+            path = None
         return written_as_csv(EACH_COLUMNS, each_line(self), path)
 
     def each(self) -> "pd.DataFrame":
-        """Return the same as a pandas DataFrame: a row for each check and run.
+        """Return the same as a pandas DataFrame: a row for each program and run.
 
         Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
         """

@@ -7,21 +7,24 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-from milp_verix.base.errors import InputError, printable
-from milp_verix.base.files import written
+from milp_verix.base.errors import InputError, printable, refusing
+from milp_verix.base.files import replacing, written
 from milp_verix.base.stored_kinds import Amount, Count, Indices, Norm, Prediction, Sha256
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.comparison import (
-    CheckRecord,
     Comparison,
+    DecidedCheck,
     Disagreement,
     Pair,
+    ProgramRecord,
     ProgramSize,
     Run,
     Skipped,
 )
+
+_ANSWERS: TypeAlias = Literal["holds", "violated", "unknown"]
 
 
 class RunNumbers(TypedDict):
@@ -51,22 +54,8 @@ class RunNumbers(TypedDict):
         Annotated[Amount | None, "Cost of a minimum or a contrast; None if there is none."]
     ]
     bound: NotRequired[Annotated[Amount | None, "Proven lower bound of it; None if there is none."]]
-
-
-class RunRow(RunNumbers):
-    """A run of one pair of solver and formulation."""
-
-    trace: NotRequired[
-        Annotated[
-            tuple[tuple[Amount, Amount, Amount], ...],
-            "Of a minimum: seconds, best cost and lower bound at each change.",
-        ]
-    ]
-    answers: Annotated[
-        tuple[Literal["holds", "violated", "unknown"], ...], "One for each check or feature."
-    ]
-    stopped: Annotated[str | None, "Reason of an early end, or None."]
-    notes: Annotated[tuple[str, ...], "Reservations."]
+    programs: NotRequired[Annotated[Count, "Programs that the pair was given; 0 of explanations."]]
+    solver_seconds: NotRequired[Annotated[Amount, "The seconds by the solver's own clock."]]
 
 
 class PairNames(TypedDict):
@@ -76,21 +65,15 @@ class PairNames(TypedDict):
     formulation: Annotated[str, "Encoding of ReLUs."]
 
 
-class SkippedPair(PairNames):
-    """A pair without a run."""
-
-    reason: Annotated[str, "Why there is none."]
-
-
-class CheckRow(PairNames):
-    """One check by one pair; the fields of ``CheckRecord``, and None where nobody tells them."""
+class ProgramRow(PairNames):
+    """A program by one pair; the fields of ``ProgramRecord``, and None where nobody tells them."""
 
     version: Annotated[str, "Version of the solver."]
     check: Annotated[Count, "Number of the check."]
     free: Annotated[Count, "Number of free features."]
-    answer: Annotated[Literal["holds", "violated", "unknown"], "The answer."]
-    seconds: Annotated[Amount, "Wall-clock time of the check."]
-    cpu_seconds: Annotated[Amount, "Processor time of the check."]
+    answer: Annotated[_ANSWERS, "The answer about this rival."]
+    seconds: Annotated[Amount, "Wall-clock time of the question."]
+    cpu_seconds: Annotated[Amount, "Processor time of it."]
     load_seconds: Annotated[Amount, "Seconds that loading programs took."]
     solve_seconds: Annotated[Amount, "Seconds that solving took."]
     solves: Annotated[Count, "Programs solved."]
@@ -111,6 +94,52 @@ class CheckRow(PairNames):
         Amount | None, "Its least coefficient above zero, as absolute value."
     ]
     largest_coefficient: Annotated[Amount | None, "Its largest coefficient."]
+    nonzeros: NotRequired[Annotated[Count | None, "Entries of its matrix."]]
+    rival: NotRequired[Annotated[Count, "Class, or margin of a regression, that is asked about."]]
+    check_answer: NotRequired[Annotated[_ANSWERS, "The answer of the check, of all its rivals."]]
+    digest: NotRequired[Annotated[str | None, "SHA-256 of the program with its cost."]]
+    seed: NotRequired[Annotated[Count, "Seed and permutation; 0 for none."]]
+    threads: NotRequired[Annotated[Count, "Threads that the solver may use."]]
+    solver_seconds: NotRequired[Annotated[Amount, "Seconds by the solver's own clock."]]
+    builds: NotRequired[Annotated[Count, "How often the program was built."]]
+    changes: NotRequired[Annotated[Count, "Bounds and costs that were changed before the solve."]]
+    incumbent: NotRequired[Annotated[float | None, "Cost of the best point."]]
+    gap: NotRequired[Annotated[Amount | None, "Relative distance of bound and incumbent."]]
+    verified: NotRequired[Annotated[str | None, "What the answer rests on."]]
+
+
+class DecidedRow(TypedDict):
+    """A check that bounds or an attack decided."""
+
+    check: Annotated[Count, "Number of the check."]
+    free: Annotated[Count, "Number of free features."]
+    answer: Annotated[_ANSWERS, "The answer."]
+    by: Annotated[str, "What decided it."]
+    seconds: Annotated[Amount, "Seconds that it took."]
+
+
+class RunRow(RunNumbers):
+    """A run of one pair of solver and formulation."""
+
+    trace: NotRequired[
+        Annotated[
+            tuple[tuple[Amount, Amount, Amount], ...],
+            "Of a minimum: seconds, best cost and lower bound at each change.",
+        ]
+    ]
+    parameters: NotRequired[
+        Annotated[dict[str, Any], "All parameters of the solver that were set."]
+    ]
+    each: NotRequired[Annotated[tuple[ProgramRow, ...], "A row for each program."]]
+    answers: Annotated[tuple[_ANSWERS, ...], "One for each check or feature."]
+    stopped: Annotated[str | None, "Reason of an early end, or None."]
+    notes: Annotated[tuple[str, ...], "Reservations."]
+
+
+class SkippedPair(PairNames):
+    """A pair without a run."""
+
+    reason: Annotated[str, "Why there is none."]
 
 
 class ComparedChecks(TypedDict):
@@ -122,7 +151,7 @@ class ComparedChecks(TypedDict):
     checks: Annotated[Count, "Number of checks that each pair was asked."]
     skipped: Annotated[tuple[SkippedPair, ...], "Pairs without a run."]
     disagreements: Annotated[tuple[str, ...], "Answers that contradict each other, in words."]
-    each: Annotated[tuple[CheckRow, ...], "A row for each check and pair."]
+    each: Annotated[tuple[ProgramRow, ...], "A row for each program and pair."]
 
 
 class Contradiction(TypedDict):
@@ -146,7 +175,7 @@ class ComparedModel(TypedDict):
 class ComparisonFile(TypedDict):
     """Written by ``compare`` and ``Comparison.to_json``, and read by ``report``."""
 
-    schema: Annotated[Literal[1], "Number of the format."]
+    schema: Annotated[Literal[1, 2], "Number of the format: 1 had no programs."]
     kind: Annotated[Literal["comparison"], "Kind of the file."]
     model: Annotated[ComparedModel, "The network."]
     prediction: Annotated[Prediction, "The prediction explained."]
@@ -175,6 +204,19 @@ class ComparisonFile(TypedDict):
     runs: Annotated[tuple[RunRow, ...], "A run for each pair of solver and formulation."]
     skipped: Annotated[tuple[SkippedPair, ...], "Pairs without a run."]
     disagreements: Annotated[tuple[Contradiction, ...], "Answers that contradict each other."]
+    input_sha256: NotRequired[Annotated[Sha256, "SHA-256 of the input's bytes."]]
+    time_limit: NotRequired[Annotated[Amount | None, "Seconds for all of it, if limited."]]
+    check_time_limit: NotRequired[Annotated[Amount | None, "Seconds for each program."]]
+    seeds: NotRequired[Annotated[Count, "Seeds by which each program was solved."]]
+    decided: NotRequired[
+        Annotated[tuple[DecidedRow, ...], "Checks that no solver was asked about."]
+    ]
+    prepared_seconds: NotRequired[Annotated[Amount, "Seconds until the programs were listed."]]
+    unequal: NotRequired[Annotated[tuple[str, ...], "Programs that pairs did not get alike."]]
+    machine: NotRequired[Annotated[dict[str, Any], "Processor, cores, memory, system, commit."]]
+    versions: NotRequired[Annotated[dict[str, str], "Versions of Python and of packages."]]
+    command: NotRequired[Annotated[tuple[str, ...], "Arguments of the command, if there was one."]]
+    options: NotRequired[Annotated[dict[str, Any], "Bounds, limits, tolerances, threads, domain."]]
 
 
 def write_json(
@@ -182,13 +224,14 @@ def write_json(
 ) -> str:
     """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
     own = {
-        "schema": 1,
+        "schema": 2,
         "kind": "comparison",
         "model": {"file": comparison.model, "sha256": comparison.sha256},
         "epsilon": _finite(comparison.epsilon),
         "runs": tuple(map(_run, comparison.runs)),
         "skipped": tuple(map(_skipped, comparison.skipped)),
         "disagreements": tuple(map(_disagreement, comparison.disagreements)),
+        "decided": tuple(map(_decided, comparison.decided)),
     }
     names = ComparisonFile.__annotations__
     data = {name: own[name] if name in own else getattr(comparison, name) for name in names}
@@ -218,7 +261,16 @@ def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     if comparison.checks is None:
         raise InputError("explanations ask checks of their own: records of each need task='check'")
     about = {name: getattr(comparison, name) for name in _ABOUT}
-    return [{**about, **row} for row in _each(comparison)]
+    about |= {name: json.dumps(_plain(getattr(comparison, name))) for name in _SURROUNDINGS}
+    lines = []
+    for run in comparison.runs:
+        about["parameters"] = json.dumps(_plain(run.parameters))
+        lines += [{**about, **row} for row in _programs(run)]
+    return lines
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def compared_checks(comparison: Comparison) -> ComparedChecks:
@@ -234,12 +286,26 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
     }
 
 
-def _each(comparison: Comparison) -> Iterator[CheckRow]:
+def _each(comparison: Comparison) -> Iterator[ProgramRow]:
     for run in comparison.runs:
-        for check in run.each:
-            own = {**_pair(run.pair), "version": run.version, **asdict(check)}
-            size = own.pop("size") or dict.fromkeys(_SIZES)
-            yield cast(CheckRow, {**own, **size, "answer": check.answer.value})
+        yield from _programs(run)
+
+
+def _programs(run: Run) -> Iterator[ProgramRow]:
+    for one in run.each:
+        own = {**_pair(run.pair), "version": run.version, **asdict(one)}
+        size = own.pop("size") or dict.fromkeys(_SIZES)
+        answers = {"answer": one.answer.value, "check_answer": one.check_answer.value}
+        yield cast(ProgramRow, {**own, **size, **answers})
+
+
+def write_parquet(frame: Any, path: Path) -> None:
+    """Write a frame as parquet; ``InputError`` where that cannot be done."""
+    with refusing(f"cannot write {path}"), replacing(path) as target:
+        try:
+            frame.to_parquet(target, index=False)
+        except ImportError as error:
+            raise InputError(f"parquet needs pyarrow: pip install pyarrow ({error})") from error
 
 
 def written_as_csv(
@@ -274,16 +340,22 @@ def unescaped(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
-COLUMNS = tuple(RunNumbers.__annotations__)
+_NEW = ("programs", "solver_seconds")
+COLUMNS = (*(name for name in RunNumbers.__annotations__ if name not in _NEW), *_NEW)
 _LIMITS = ("time_limit", "check_time_limit")
 _ABOUT = ("task", "model", "sha256", "input_sha256", "epsilon", "norm", *_LIMITS)
+_SURROUNDINGS = ("machine", "versions", "command", "options")
+_LATER = tuple(one.name for one in fields(ProgramRecord))[18:]
+"""Columns since schema 2, behind those that there were."""
 CSV_COLUMNS = (*COLUMNS, *_ABOUT, "stopped", "skipped")
 _SIZES = tuple(one.name for one in fields(ProgramSize))
 EACH_COLUMNS = (
     *_ABOUT,
     *("solver", "formulation", "version"),
-    *(one.name for one in fields(CheckRecord) if one.name != "size"),
-    *_SIZES,
+    *(one.name for one in fields(ProgramRecord) if one.name not in ("size", *_LATER)),
+    *(name for name in _SIZES if name != "nonzeros"),
+    *_LATER,
+    *("nonzeros", "parameters", *_SURROUNDINGS),
 )
 
 
@@ -302,7 +374,8 @@ def record(run: Run) -> RunNumbers:
 
 def _run(run: Run) -> RunRow:
     answers = tuple(answer.value for answer in run.answers)
-    left = {"stopped": run.stopped, "notes": run.notes, "trace": run.trace}
+    left: dict[str, Any] = {"stopped": run.stopped, "notes": run.notes, "trace": run.trace}
+    left |= {"parameters": dict(run.parameters), "each": tuple(_programs(run))}
     return cast(RunRow, {**record(run), "answers": answers, **left})
 
 
@@ -316,6 +389,10 @@ def _pair(pair: Pair) -> PairNames:
 
 def _skipped(skipped: Skipped) -> SkippedPair:
     return {**_pair(skipped.pair), "reason": skipped.reason}
+
+
+def _decided(found: DecidedCheck) -> DecidedRow:
+    return cast(DecidedRow, {**asdict(found), "answer": found.answer.value})
 
 
 def _disagreement(found: Disagreement) -> Contradiction:

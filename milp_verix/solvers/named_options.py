@@ -10,11 +10,12 @@ Some options have a word that all solvers share (``WORDS``): each becomes the so
 
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.errors import InputError, meant
+from milp_verix.base.errors import InputError, meant, refusing
 from milp_verix.solvers.solver_parameters import HIGHS_HEURISTICS, parameters_of
 
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
@@ -159,7 +160,7 @@ _REASONS = {
 
 SHARED = {
     "phase": ("time", "strict"),
-    **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict")),
+    **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 
@@ -169,7 +170,8 @@ class NameOptions:
     """Options that the ``name`` of a solver of our own carries.
 
     ``settings`` are the solver's own; a solve takes at most ``seconds``; the solver appends to the
-    file ``log``; if ``strict``, no other solver takes a program over.
+    file ``log``; if ``strict``, no other solver takes a program over. If ``shipped``, the solver
+    keeps its own defaults in place of our parameters.
     """
 
     name: str = ""
@@ -177,6 +179,7 @@ class NameOptions:
     seconds: float = math.inf
     log: str | None = None
     strict: bool = False
+    shipped: bool = False
 
 
 NO_OPTIONS = NameOptions()
@@ -185,7 +188,8 @@ NO_OPTIONS = NameOptions()
 
 def read_name_options(name: str, base: str, pairs: list[tuple[str, str]]) -> NameOptions:
     """Return the options in the ``name`` of our solver ``base``; ``InputError`` for a wrong one."""
-    seconds, log, strict, others = math.inf, None, False, []
+    seconds, log, strict, shipped, others = math.inf, None, False, False, []
+    settings: dict[str, Any] = {}
     for option, text in pairs:
         if option == "time":
             seconds = _seconds(name, text)
@@ -195,9 +199,13 @@ def read_name_options(name: str, base: str, pairs: list[tuple[str, str]]) -> Nam
             if text not in ("on", "off"):
                 raise InputError(f"strict in the name of solver {name!r} is on or off")
             strict = text == "on"
+        elif option == "parameters" and option in SHARED[base]:
+            shipped = text == "shipped"
+            settings = {} if shipped else _settings_in(name, base, text)
         else:
             others.append((option, text))
-    return NameOptions(name, read_options(name, "", base, others), seconds, log, strict)
+    settings |= read_options(name, "", base, others)
+    return NameOptions(name, settings, seconds, log, strict, shipped)
 
 
 def _seconds(name: str, text: str) -> float:
@@ -208,6 +216,37 @@ def _seconds(name: str, text: str) -> float:
     if not 0 < seconds < math.inf:
         raise InputError(f"time in the name of solver {name!r} is a number of seconds above 0")
     return seconds
+
+
+_SUFFIXES = {"gurobi": ".prm", "highs": ".opt", "scip": ".set"}
+"""The file of parameters that each solver writes itself."""
+
+
+def _settings_in(name: str, base: str, file: str) -> dict[str, Any]:
+    """Return the parameters in a ``file`` of the current folder, in the solver's own format."""
+    suffix = _SUFFIXES.get(base)
+    if suffix is None or not re.fullmatch(rf"[\w][\w.-]*\{suffix}", file):
+        names = f" or a file of this folder such as mine{suffix}" if suffix else ""
+        raise InputError(f"parameters in the name of solver {name!r} is shipped{names}")
+    with refusing(f"cannot read {file}", OSError, UnicodeDecodeError):
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    found: dict[str, Any] = {}
+    for line in lines:
+        option, _, text = line.partition("#")[0].replace("=", " ", 1).strip().partition(" ")
+        if any(part in option.lower() for parts in _REASONS for part in parts):
+            raise refusal(name, "", base, f"{option}={text.strip()}")
+        if option:
+            found[option] = _value(text.strip().strip('"'))
+    return found
+
+
+def _value(text: str) -> int | float | str | bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def _log(name: str, text: str) -> str:

@@ -1,9 +1,10 @@
 """A solver with a session class of our own, what its sessions share, and one with a fallback."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
@@ -17,7 +18,7 @@ from milp_verix.solvers.session import (
     in_words,
     refuse_beyond,
 )
-from milp_verix.solvers.solver_parameters import notes_on
+from milp_verix.solvers.solver_parameters import UNKNOWN, notes_on
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -79,12 +80,16 @@ class OwnSession:
     largest_big_m = 1e4
     dropped = 0.0  # entries up to this are not in the model
     notes: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = MappingProxyType({})  # all that are set
     _program: Program | None = None
     _widened: Program | None = None
 
     def __init__(self, given: NameOptions) -> None:
         self.name, self._given = given.name or self.name, given
         self.notes = notes_on(self.name, given.settings, None)
+        if given.shipped:
+            # its own tolerances are wider, and it drops larger entries
+            self.largest_big_m, self.dropped = UNKNOWN.largest_big_m, UNKNOWN.dropped
 
     def _before(self, act: str) -> Program:
         """Return the program loaded; ``SolverError`` without one, which ``act`` needs."""

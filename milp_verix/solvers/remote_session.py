@@ -59,7 +59,8 @@ def main(folder: str) -> None:
             if session is None:
                 session = question()
                 known = session.name, session.version, session.capabilities
-                answer = (*known, session.largest_big_m, session.notes)
+                kept = getattr(session, "dropped", 0.0), dict(getattr(session, "parameters", {}))
+                answer = (*known, session.largest_big_m, session.notes, *kept)
             else:
                 began = worked()
                 for method, *arguments in question:
@@ -232,7 +233,8 @@ class RemoteSession:
         self._news: list[tuple[object, ...]] = []
         self._process: SolverProcess | None = take(make)
         about = self._process.about
-        self.name, self.version, self.capabilities, self.largest_big_m, self.notes = about
+        self.name, self.version, self.capabilities, self.largest_big_m, self.notes = about[:5]
+        self.dropped, self.parameters = about[5:]
 
     def load(self, program: Program) -> None:
         refuse_beyond(self, program)

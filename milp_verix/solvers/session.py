@@ -115,6 +115,7 @@ class SolveResult:
     none. ``duals`` are the row duals of a linear program, if the solver gave them:
     ``c − Aᵀy`` are then the reduced costs. ``certificate``, if asked for, proves a bound no lower
     than ``bound`` without the solver (:func:`~verix_encodings.safe_bounds.certified_bound`).
+    ``seconds`` is the solve's time by the solver's own clock.
     ``root_bound`` is the dual bound at the end of the root node, ``first_seconds`` the time of the
     first feasible point, in seconds since the solve began; None where the solver does not tell it.
     """
@@ -129,6 +130,7 @@ class SolveResult:
     certificate: tuple[Leaf, ...] | None = None
     root_bound: float | None = None
     first_seconds: float | None = None
+    seconds: float | None = None
 
 
 class Session(Protocol):

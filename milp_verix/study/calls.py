@@ -47,9 +47,9 @@ def explain_many(
     gap: float = 0.0, method: str = "scenarios", master: str = "auto",
     limits: SearchLimits | None = None, minimise: str = "features",
     solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
-    most_checks: int | None = None, rounds: int = 1, relaxations: bool = False, workers: int = 1,
-    scheduler: str | None = None, client: Any = None, retry: Collection[str] = (),
-    results: bool | str | Path = True, fsync: bool = False,
+    most_checks: int | None = None, rounds: int = 1, seeds: int = 1, substitutes: bool = False,
+    relaxations: bool = False, workers: int = 1, scheduler: str | None = None, client: Any = None,
+    retry: Collection[str] = (), results: bool | str | Path = True, fsync: bool = False,
     warn: Callable[[str], None] = warnings.warn, task: str | Sequence[str] = "explain",
     grid: Mapping[str, Sequence[Any]] | None = None, indices: str | Sequence[int] | None = None,
     columns: Sequence[str] | None = None, solver: str | Solver = "auto", exactness: str = "exact",
@@ -120,7 +120,11 @@ def explain_many(
         most_checks: the most checks of the explanation that are compared: spread evenly over those
             that bounds and attacks alone do not decide. By default all of them.
         rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
-        relaxations: whether the records of each check have the optimum of the linear relaxation,
+        seeds: how often each program is solved, 1 to 100: once as it stands, then with the solver's
+            seeds 1, 2, … and rows and columns in another order; of ``task="check"`` alone.
+        substitutes: whether another solver takes over what is beyond a licence, and is named then;
+            by default such a program is not run.
+        relaxations: whether the records of each program have the optimum of the linear relaxation,
             which HiGHS finds, outside of the times of the runs.
         journal: a ``.jsonl`` file; or a folder, in which each process writes a file of its own.
         workers: processes that share the tasks; more than one need joblib.

@@ -75,10 +75,12 @@ def portfolio_for(problem: ProblemData, search: Search) -> Portfolio:
         return first_of_auto(auto.needed, auto.led_by)
     if not isinstance(chosen, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
-    return Portfolio(Candidate(chosen, partial(_opened, problem, search, solver, deepens=True)))
+    return Portfolio(Candidate(chosen, partial(engine_of, problem, search, solver, deepens=True)))
 
 
-def _opened(problem: ProblemData, search: Search, solver: str | Solver, *, deepens: bool) -> Engine:
+def engine_of(
+    problem: ProblemData, search: Search, solver: str | Solver, *, deepens: bool
+) -> Engine:
     """Return the engine of a solver; ``NotInstalledError`` where it is not to be had."""
     # asked when it is needed: to look for a solver imports it
     if not isinstance(solver, str) and (reason := solver.unavailable()):
@@ -125,7 +127,7 @@ class _Auto:
         dear = not (name in OWN_ENGINES or mixed or self.search.exactness == "relaxation")
         return Candidate(
             name,
-            partial(_opened, self.problem, self.search, solver, deepens=False),
+            partial(engine_of, self.problem, self.search, solver, deepens=False),
             most_free=_MOST_FREE if few else np.inf,
             most_open=(MOST_OPEN if exact else _MOST_ENCLOSED) if dear else np.inf,
             group="programs" if name in _PROGRAM_SOLVERS else None,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _BROKEN = (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
 _OUTSIDE = 1e-6  # of an L2 ball, as a share: a point that a tangent cuts off
 _MOST_REFINEMENTS = 200  # tangents in all; not measured
-_COARSE = (1, 3)  # segments of a smooth activation, before those asked for; not measured
+COARSE = (1, 3)  # segments of a smooth activation, before those asked for; not measured
 _LATE = Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
 
 
@@ -54,7 +54,7 @@ class MarginCheck:
 
     ``native`` says that the session takes the quadratic row of an L2 ball as it is. ``shared`` is a
     program that checks share, see ``warm_program``. With reuse, climbs go on from the optimum of a
-    margin that holds.
+    margin that holds. ``coarse`` are numbers of segments before those asked for.
     ``worst`` holds, for each margin asked about, its highest value seen and the input there;
     ``found`` is what is decided of the claim so far, with ``points`` where margins are high.
     """
@@ -66,6 +66,7 @@ class MarginCheck:
     claim: Claim
     native: bool = False
     shared: "WarmProgram | None" = None
+    coarse: tuple[int, ...] = COARSE
     worst: dict[int, tuple[float, FloatArray]] = field(default_factory=dict)
     points: dict[int, FloatArray] = field(init=False)
     found: Decision = field(init=False)
@@ -111,7 +112,8 @@ class MarginCheck:
         needed = float(self.claim.needed[index])
         verdict: Verdict = _LATE
         point: FloatArray | None = None
-        finer = [k for k in _COARSE if k < self.search.segments and not self.claim.margins.exact]
+        coarse = () if self.claim.margins.exact else self.coarse
+        finer = [segments for segments in coarse if segments < self.search.segments]
         finer.append(self.search.segments)
         self._enclose(finer.pop(0))
         while True:

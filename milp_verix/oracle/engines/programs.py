@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from milp_verix.base.clock import Deadline
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
-from milp_verix.oracle.engines.margin_check import MarginCheck
+from milp_verix.oracle.engines.margin_check import COARSE, MarginCheck
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Stage, Verdict
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation
@@ -34,11 +35,17 @@ _PART = 0.2
 """Of the work left: where rows are dear, as in convolutions, trees would take all of it."""
 
 
-def deepened(claim: Claim) -> tuple[Claim, dict[Stage, float]]:
+def pays_to_deepen(claim: Claim) -> bool:
+    """Return whether deeper bounds may leave out binaries of a program of ``claim``."""
+    shallow = claim.depth is not None and claim.depth < _DEEPEST
+    return shallow and beyond_input(claim.margins, claim.bounds) >= MANY
+
+
+def deepened(claim: Claim, until: Deadline) -> tuple[Claim, dict[Stage, float]]:
     """Return what deeper bounds leave open of ``claim``, and the seconds of each stage."""
     from verix_encodings.deepening import Deepening
 
-    until, seconds = claim.deadline.share(_PART), dict[Stage, float]()
+    seconds = dict[Stage, float]()
     deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
     while deepening.depth < _DEEPEST and not until.passed():
         stage, began = stage_of(deepening.depth + 1), time.monotonic()
@@ -93,6 +100,7 @@ class Programs:
         self._opened: Session | None = self._open()
         self.name, self.version = self._opened.name, self._opened.version
         self._earlier_notes: tuple[str, ...] = ()
+        self._coarse: tuple[int, ...] = COARSE
 
     @property
     def _session(self) -> Session:
@@ -114,6 +122,10 @@ class Programs:
             self._opened.close()
             self._opened = None
 
+    def begin_anew(self) -> None:
+        """Build the next program as asked for, whatever tangents and segments came before."""
+        self._last, self._coarse = None, ()
+
     def prepare(self, margins: Network, bounds: Bounds) -> None:
         """Encode the whole ball once, if the search asks for that.
 
@@ -129,8 +141,7 @@ class Programs:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide the margins one by one, until one is violated."""
-        deepens = self._deepens and claim.depth is not None and claim.depth < _DEEPEST
-        deepens = deepens and beyond_input(claim.margins, claim.bounds) >= MANY
+        deepens = self._deepens and pays_to_deepen(claim)
         until = claim.deadline.within(_FIRST) if deepens else claim.deadline
         check = self._check(replace(claim, deadline=until))
         for index in claim.open_.tolist():
@@ -139,7 +150,7 @@ class Programs:
         first = check.found
         if not deepens or first.verdict.reason != TIME_LIMIT or claim.deadline.passed():
             return first
-        left, seconds = deepened(claim.after(first))
+        left, seconds = deepened(claim.after(first), claim.deadline.share(_PART))
         found, stage = Decision(Verdict(Answer.HOLDS), left.upper, {}), stage_of(left.depth or 0)
         if left.open_.size:
             check = self._check(left)
@@ -172,5 +183,6 @@ class Programs:
             claim,
             native=self._native and "quadratic" in session.capabilities,
             shared=self._shared,
+            coarse=self._coarse,
         )
         return self._last

@@ -18,6 +18,7 @@ import tempfile
 import time
 import warnings
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,8 +94,9 @@ class CbcSession(OwnSession):
         # not of the question with a known answer
         self.longest = np.inf
         self._path = path
-        self._threads = threads
-        self._tolerances = tolerances
+        usual = cbc_options(threads, tolerances)
+        usual = {"threads": threads} if given.shipped else usual
+        self.parameters = {**usual, **given.settings}
         try:
             self.version = version_of(path)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -140,6 +142,8 @@ class CbcSession(OwnSession):
             last = log.strip().splitlines()[-1:] or ["no output"]
             raise SolverError(f"CBC wrote no solution: {last[0]}")
         result = self._read(solution, log, cost, targets)
+        spent = re.search(r"Total time \(CPU seconds\):.*\(Wallclock seconds\):\s+([\d.]+)", log)
+        result = replace(result, seconds=float(spent.group(1)) if spent else None)
         spend_solve(program, result.iterations or 0)
         if result.status is SolveStatus.TIME_LIMIT and targets.work < np.inf:
             deadline.use_up()
@@ -156,8 +160,7 @@ class CbcSession(OwnSession):
             command += ["-maxNodes", str(int(min(targets.work / each, _MOST_NODES)) + 1)]
         if np.isfinite(targets.holds_above):
             command += ["-cutoff", f"{targets.holds_above:.17g}"]
-        options = {**cbc_options(self._threads, self._tolerances), **self._given.settings}
-        for option, value in options.items():
+        for option, value in self.parameters.items():
             command += [f"-{option}", str(value)]
         return [*command, "-printing", "all", "-solve", "-solu", str(solution)]
 

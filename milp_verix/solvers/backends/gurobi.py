@@ -62,8 +62,9 @@ class GurobiSession(OwnSession):
                 "renew it, or use another solver, such as highs"
             ) from error
         log = {"OutputFlag": 1, "LogFile": given.log} if given.log else {}
-        options = {**gurobi_options(threads, tolerances), **given.settings, **log}
-        for option, value in options.items():
+        usual = {"Threads": threads} if given.shipped else gurobi_options(threads, tolerances)
+        self.parameters = {**usual, **given.settings, **log}
+        for option, value in self.parameters.items():
             self._env.setParam(option, value)
         self._model: Any = None
         self._variables: Any = None
@@ -155,6 +156,7 @@ class GurobiSession(OwnSession):
             NODE_LIMIT if model.Status == grb.NODE_LIMIT else f"Gurobi status {model.Status}",
             root_bound=bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root"),
             first_seconds=seen.get("first"),
+            seconds=float(model.Runtime),
         )
 
     @contextmanager

@@ -69,7 +69,10 @@ class HighsSession(OwnSession):
         self.version = self._highs.version()
         log = {"output_flag": True, "log_to_console": False, "log_file": given.log}
         own = {**given.settings, **(log if given.log else {})}
-        set_options(self._highs, {**highs_options(threads, tolerances), **own})
+        usual = {"threads": threads, "output_flag": False}
+        usual = usual if given.shipped else highs_options(threads, tolerances)
+        self.parameters = {**usual, **own}
+        set_options(self._highs, self.parameters)
         self._root_bound: float | None = None
         self._first_seconds: float | None = None
         self._began = 0.0
@@ -115,6 +118,7 @@ class HighsSession(OwnSession):
         self._per_iteration = units_of_iteration(program)
         targets = targets.within(self._given.seconds)
         usual = _GENERAL if targets.whole else HIGHS_LEAN
+        usual = {} if self._given.shipped else usual
         for option, value in {**usual, **self._given.settings}.items():
             highs.setOptionValue(option, value)
         columns = np.arange(program.columns, dtype=np.int32)
@@ -131,6 +135,7 @@ class HighsSession(OwnSession):
         self._holds_above = targets.holds_above
         self._late = False
         self._root_bound, self._first_seconds, self._began = None, None, time.monotonic()
+        before = highs.getRunTime()
         with deferred_interrupt() as self._interrupt:
             again_if_failed(highs, highs.run())
             left = self._deadline.seconds
@@ -139,9 +144,11 @@ class HighsSession(OwnSession):
                 # a version whose limit counts from the session's first solve
                 highs.setOptionValue("time_limit", highs.getRunTime() + left)
                 highs.run()
-        return self._result()
+        ran = highs.getRunTime()
+        # the clock of some versions goes on from solve to solve
+        return self._result(ran - before if ran >= before else ran)
 
-    def _result(self) -> SolveResult:
+    def _result(self, seconds: float) -> SolveResult:
         highs, status_of = self._highs, self._highspy.HighsModelStatus
         native = highs.getModelStatus()
         status = {
@@ -184,6 +191,7 @@ class HighsSession(OwnSession):
             duals,
             root_bound=root if root is not None and np.isfinite(root) else None,
             first_seconds=first,
+            seconds=seconds,
         )
 
     def close(self) -> None:

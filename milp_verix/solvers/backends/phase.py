@@ -217,6 +217,7 @@ class PhaseSession(OwnSession):
         self._lp.set_cost(cost)
         with deferred_interrupt() as interrupt:
             status, detail = self._run(loaded, search, interrupt)
+        seconds = time.monotonic() - began
         if status is SolveStatus.TIME_LIMIT:
             loaded.unfinished = search
         certificate = search.certificate(loaded.safe.program.rows)
@@ -233,6 +234,7 @@ class PhaseSession(OwnSession):
             certificate=certificate,
             root_bound=None if search.root_bound == -np.inf else search.root_bound,
             first_seconds=None if search.first_at is None else max(search.first_at - began, 0.0),
+            seconds=seconds,
         )
 
     def _run(

@@ -87,6 +87,7 @@ class PulpSession(FamilySession):
         }
         version = f"{_version_of(pulp, solver)} (PuLP {pulp.__version__})"
         super().__init__("pulp", solver, version)
+        self.parameters = self._arguments
 
     def _build(self, kept: Program) -> None:
         self._kept, names = kept, [f"x{j}" for j in range(kept.columns)]

@@ -166,6 +166,7 @@ class PyomoSession(FamilySession):
         self._pyo: Any = pyo
         options = parameters_of(solver.native).options(threads, tolerances)
         self._options = {**options, **solver.options}
+        self.parameters = self._options
         self._interface: Any = None
         self._model: Any = None
         text = f"{_version_of(pyo, solver.native)} (Pyomo {version})"

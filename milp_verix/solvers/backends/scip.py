@@ -61,9 +61,11 @@ class ScipSession(OwnSession):
 
         super().__init__(given)
         self._scip: Any = pyscipopt
-        self._options = {**scip_options(threads, tolerances), **given.settings}
+        usual = {} if given.shipped else scip_options(threads, tolerances)
+        self._options = {**usual, **given.settings}
         # no parameter of SCIP's, but a choice of many of them
-        self._heuristics = bool(self._options.pop("heuristics", False))
+        self._heuristics = bool(self._options.pop("heuristics", given.shipped))
+        self.parameters = {**self._options, "heuristics": self._heuristics}
         self._model: Any = None
         self._variables: list[Any] = []
         self._limit: Any = None
@@ -185,6 +187,7 @@ class ScipSession(OwnSession):
             native,
             root_bound=root if abs(root) < model.infinity() else None,
             first_seconds=first,
+            seconds=float(model.getSolvingTime()),
         )
 
     def close(self) -> None:
