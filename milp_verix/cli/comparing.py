@@ -1,7 +1,8 @@
 """The command ``milp-verix compare``: solvers and formulations on one input or many."""
 
+import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from milp_verix.cli import delivery, parameters
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.model_and_input import files_of, network_of, question_of
 from milp_verix.cli.progress import autosaving, status_line
-from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
+from milp_verix.cli.startup import DISAGREEMENT, EMPTY, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.problem.search import fitting
@@ -26,7 +27,7 @@ from milp_verix.views.plot import plot_format
 from milp_verix.views.text_tables import remarks
 
 _UNLIMITED = 1000
-_OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds")
+_OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds", "seeds", "substitutes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,9 @@ class Written:
     ] = None
     each: Annotated[
         parameters.File,
-        parameters.output_option("OUT", "Write a line for each check and run here, as CSV."),
+        parameters.output_option(
+            "OUT", "Write a line for each program and run here, as CSV or .parquet."
+        ),
     ] = None
     plot_path: parameters.PlotPath = None
     save_checks: Annotated[
@@ -130,7 +133,8 @@ def compare(
                 raise InputError("a --journal has the results: leave --json and --save-checks out")
             raise typer.Exit(_over_many(case, given, files, many, errors))
         question = question_of(case, given)
-        own = {**question.own, "relaxations": files.each is not None}
+        recorded = files.each is not None or files.json_path is not None
+        own = {**question.own, "relaxations": recorded}
         if checks is not None:
             own["checks"] = read_checks(checks, question.problem.features.count)
         status = status_line("…", "{} …".format)
@@ -141,13 +145,19 @@ def compare(
         ):
             own |= {"search": given.search(), "progress": show, "snapshots": save}
             found = compare_solvers(question.problem, **fitting("compare", own))
+            found = replace(found, command=tuple(sys.argv[1:]))
         files.deliver(found, question.notes)
         for path, what in zip(
             found.write_disagreements(files.disagreements), found.disagreements, strict=True
         ):
             errors.print(f"error: {what}; the program is in {path}", markup=False)
+    for text in found.unequal:
+        errors.print(f"error: {text}", markup=False)
     if not found.agree:
         raise typer.Exit(DISAGREEMENT)
+    if found.empty is not None and found.stopped is None:
+        errors.print(f"error: {found.empty}", markup=False)
+        raise typer.Exit(EMPTY)
     if found.stopped is not None:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if found.complete else UNDECIDED)
@@ -212,7 +222,7 @@ FUNCTIONS = {
         "Exit codes: 0 no answers contradict each other and everything was decided; 2 an argument, "
         "the input, the model or the solvers cannot be used; 3 no answers contradict each other, "
         "but something was left undecided; 4 two answers contradict each other, and the check is "
-        "written as disagreement-N.lp; 130 it was interrupted, and what was finished by then is "
-        "reported.",
+        "written as disagreement-N.lp, or two solvers got unequal programs; 5 there was nothing to "
+        "compare; 130 it was interrupted, and what was finished by then is reported.",
     )
 }

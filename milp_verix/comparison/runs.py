@@ -138,8 +138,18 @@ def minimised(problem: ProblemData, pair: Pair, search: Search, master: str) -> 
     chosen, clock = _timed(pair, search)
     found = minimum_of(problem, master=master, search=chosen)
     effort = found.statistics.search
+    run = _of_explanation(pair, clock, found)
+    if effort is not None:
+        # the master's programs are among the sessions' own, unless another solver took them
+        sums = {
+            "solves": (run.solves + effort.programs, clock.time.solves),
+            "nodes": ((run.nodes or 0) + (effort.nodes or 0), clock.nodes or 0),
+            "iterations": ((run.iterations or 0) + (effort.iterations or 0), clock.iterations or 0),
+        }
+        counts: dict[str, Any] = {name: max(both) for name, both in sums.items()}
+        run = replace(run, **counts)
     return replace(
-        _of_explanation(pair, clock, found),
+        run,
         master=None if effort is None else effort.master,
         cost=found.cost,
         bound=found.lower_bound,

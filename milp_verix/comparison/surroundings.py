@@ -15,7 +15,7 @@ from milp_verix.solvers import open_session
 
 @cache
 def machine() -> dict[str, Any]:
-    """Return processor, cores, memory in GiB, system and the commit of the checkout, if any."""
+    """Return processor, cores, memory in GiB, platform and the commit of the checkout, if any."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -26,7 +26,7 @@ def machine() -> dict[str, Any]:
         "processor": (named or [platform.processor() or platform.machine()])[0],
         "cores": os.cpu_count(),
         "memory": round(memory, 1) or None,
-        "system": platform.platform(),
+        "platform": platform.platform(),
         "commit": _commit(),
     }
 

@@ -213,7 +213,7 @@ class ComparisonFile(TypedDict):
     ]
     prepared_seconds: NotRequired[Annotated[Amount, "Seconds until the programs were listed."]]
     unequal: NotRequired[Annotated[tuple[str, ...], "Programs that pairs did not get alike."]]
-    machine: NotRequired[Annotated[dict[str, Any], "Processor, cores, memory, system, commit."]]
+    machine: NotRequired[Annotated[dict[str, Any], "Processor, cores, memory, platform, commit."]]
     versions: NotRequired[Annotated[dict[str, str], "Versions of Python and of packages."]]
     command: NotRequired[Annotated[tuple[str, ...], "Arguments of the command, if there was one."]]
     options: NotRequired[Annotated[dict[str, Any], "Bounds, limits, tolerances, threads, domain."]]

@@ -35,6 +35,7 @@ _PARTS = {
     "re-solves": "#8fd1a8",
     "all else": "#c9c9c9",
 }
+_OF_PROGRAMS = {"building": "#0b6e8f", "solver": "#12a05c"}
 _DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _ROW, _BARS = 0.3, 4.6
 _INCHES_PER_CHARACTER = 0.082  # the widest of the pairs' names, in 8.5 points
@@ -46,7 +47,7 @@ def times_figure(comparison: Comparison) -> Drawing:
     """Draw a bar for each run, its time in parts, its counts beside it."""
     runs = comparison.runs
     labels = [str(run.pair) for run in runs]
-    beside = [_beside(run) for run in runs]
+    beside = [_beside(run, comparison.task) for run in runs]
     left = MARGIN + max(map(len, labels)) * _INCHES_PER_CHARACTER + 0.15
     right = max(map(len, beside)) * _INCHES_PER_CHARACTER + 0.3
     top, height = 1.05, _ROW * len(runs)
@@ -56,23 +57,24 @@ def times_figure(comparison: Comparison) -> Drawing:
         headline = f"{counted(len(comparison.disagreements), 'disagreement')} between solvers"
     question = "one explanation"
     if comparison.checks is not None:
-        question = counted(len(comparison.checks), "check")
+        question = counted(comparison.programs, "program")
     rounds = [] if comparison.rounds == 1 else [f"median of {comparison.rounds} rounds"]
     facts = [shortened(comparison.model, 36), question, _ball(comparison), *rounds]
     sheet.text(MARGIN, MARGIN - 0.05, headline, fontsize=13, fontweight="bold")
     sheet.text(MARGIN, MARGIN + 0.23, "   ·   ".join(facts), color=MUTED)
     axes, start = sheet.axes(left, top, _BARS, height), np.zeros(len(runs))
-    for part, colour in enumerate(_PARTS.values()):
-        length = np.array([_seconds(run)[part] for run in runs])
+    parts = _OF_PROGRAMS if comparison.task == "check" else _PARTS
+    for part, colour in enumerate(parts.values()):
+        length = np.array([_seconds(run, comparison.task)[part] for run in runs])
         axes.barh(range(len(runs)), length, 0.7, start, color=colour, zorder=2)
         start += length
     # a bar that was cut short goes on
-    cut = [(run.seconds, row) for row, run in enumerate(runs) if run.stopped is not None]
+    cut = [(start[row], row) for row, run in enumerate(runs) if run.stopped is not None]
     if cut:
         axes.plot(*zip(*cut, strict=True), ">", color=_CUT, clip_on=False, zorder=4)
     axes.set_xlabel("seconds", **LABEL)
     bar_rows(axes, labels, pad=6)
-    key_above(axes, height, _PARTS, len(_PARTS))
+    key_above(axes, height, parts, len(parts))
     for place, text in enumerate(beside):
         middle = top + _ROW * (place + 0.5)
         sheet.text(left + _BARS + 0.2, middle, text, va="center", fontsize=8.5)
@@ -83,19 +85,26 @@ def _ball(comparison: Comparison) -> str:
     return f"ε = {exact(comparison.epsilon)} ({norm_text(comparison.norm)})"
 
 
-def _beside(run: Run) -> str:
+def _beside(run: Run, task: str) -> str:
     answers = [f"{run.count(Answer.HOLDS)} hold", f"{run.count(Answer.VIOLATED)} violated"]
     if run.size is not None:
         answers = [counted(run.size, "feature")]
     unknown = [f"{run.unknown} unknown"] if run.unknown else []
-    counts = ", ".join([*answers, *unknown, counted(run.solves, "solve")])
+    seconds, solves = run.seconds, [counted(run.solves, "solve")]
+    if task == "check":
+        left = run.count(Answer.UNKNOWN)
+        seconds, solves = run.inside.solver_seconds, []
+        unknown = [f"{left} unknown"] if left else []
+    counts = ", ".join([*answers, *unknown, *solves])
     stopped = [] if run.stopped is None else [f"stopped: {run.stopped}"]
-    return "   ·   ".join([seconds_text(run.seconds), *stopped, counts])
+    return "   ·   ".join([seconds_text(seconds), *stopped, counts])
 
 
-def _seconds(run: Run) -> tuple[float, ...]:
-    """Return the seconds of each part in ``_PARTS``."""
+def _seconds(run: Run, task: str) -> tuple[float, ...]:
+    """Return the seconds of each part of a bar."""
     inside = run.inside
+    if task == "check":
+        return inside.build_seconds, inside.solver_seconds
     first = inside.solve_seconds - inside.resolve_seconds
     rest = run.seconds - inside.build_seconds - inside.solve_seconds
     return inside.build_seconds, first, inside.resolve_seconds, max(rest, 0.0)

@@ -1,5 +1,6 @@
 """Texts as tables for the terminal: facts, comparisons, studies of solvers, and columns."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor
@@ -49,9 +50,10 @@ def comparison_heads(comparison: "Comparison") -> tuple[str, ...]:
     answers = {"check": ("holds", "violated"), "explain": ("size",)}.get(
         comparison.task, ("cost", "bound", "master")
     )
-    times = ("seconds", "build", "solve", "re-solve")
-    counts = ("checks", "solves", "nodes", "iterations")
-    return ("solver", "formulation", *answers, "unknown", *times, *counts)
+    numbers: tuple[str, ...] = ("seconds", "build", "solve", "re-solve", "checks", "solves")
+    if comparison.task == "check":
+        numbers = ("solver, s", "build, s", "all, s", "programs")
+    return ("solver", "formulation", *answers, "unknown", *numbers, "nodes", "iterations")
 
 
 def comparison_rows(comparison: "Comparison") -> list[tuple[str, ...]]:
@@ -61,22 +63,25 @@ def comparison_rows(comparison: "Comparison") -> list[tuple[str, ...]]:
 
 def _row(run: "Run", comparison: "Comparison") -> tuple[str, ...]:
     inside = run.inside
-    answers: list[object] = [run.count(Answer.HOLDS), run.count(Answer.VIOLATED)]
-    if comparison.task == "explain":
+    answers: list[object] = [run.count(one) for one in (Answer.HOLDS, Answer.VIOLATED)]
+    unknown, counts = run.unknown, [run.checks, run.solves]
+    times = [run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds]
+    if comparison.task == "check":
+        unknown, counts = run.count(Answer.UNKNOWN), [run.programs]
+        times = [inside.solver_seconds, inside.build_seconds, run.seconds]
+    elif comparison.task == "explain":
         answers = [run.size]
-    elif comparison.task != "check":
+    else:
         costs = (run.cost, run.bound)
         parts = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
         answers = [*parts, run.master or "–"]
-    times = (run.seconds, inside.build_seconds, inside.solve_seconds, inside.resolve_seconds)
     return (
         run.pair.solver,
         run.pair.formulation,
         *(str(one) for one in answers),
-        str(run.unknown),
+        str(unknown),
         *(f"{seconds:.2f}" for seconds in times),
-        str(run.checks),
-        str(run.solves),
+        *map(str, counts),
         *("–" if count is None else str(count) for count in (run.nodes, run.iterations)),
     )
 
@@ -88,7 +93,7 @@ def comparison_table(comparison: "Comparison") -> Table:
 
 def remarks(comparison: "Comparison") -> list[str]:
     """Return the lines that go with the numbers: verdict, pairs left out, notes."""
-    found = _verdict(comparison)
+    found = [*_prepared(comparison), *_verdict(comparison)]
     limits = narrowed(comparison.against, comparison.output, comparison.rules)
     found += [f"the question: {limits}"] if limits else []
     several = comparison.task in ("check", "explain")
@@ -98,7 +103,10 @@ def remarks(comparison: "Comparison") -> list[str]:
             "runs that decided everything differ all the same: by rounding, or by an order that "
             "depends on what a solver finds"
         )
-    found += [f"not compared: {skipped}" for skipped in comparison.skipped]
+    found += [f"not run: {skipped}" for skipped in comparison.skipped]
+    for run in comparison.runs:
+        unrun = Counter(one.reason for one in run.each if one.status in ("not run", "failed"))
+        found += [f"{run.pair}: {why} ({counted(n, 'program')})" for why, n in unrun.items()]
     runs = comparison.runs
     # a note that all runs have is about the question
     shared = [
@@ -112,6 +120,20 @@ def remarks(comparison: "Comparison") -> list[str]:
     return found + shared
 
 
+def _prepared(comparison: "Comparison") -> list[str]:
+    """Return what was decided before any solver was asked, and what each one got."""
+    if comparison.task != "check" or comparison.checks is None:
+        return []
+    by = Counter(one.by for one in comparison.decided if one.answer is not Answer.UNKNOWN)
+    left = len(comparison.checks) - len(comparison.decided)
+    decided = "".join(f"{who} decided {n}; " for who, n in by.items())
+    return [
+        f"{counted(len(comparison.checks), 'check')}: {decided}{left} are left, each solver got "
+        f"{counted(comparison.programs, 'program')} ({comparison.prepared_seconds:.2f} s for that, "
+        "in no solver's time)"
+    ]
+
+
 def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[str]) -> str:
     """Return what narrows a question, ``"against class 9 alone, 2 rules"``, or nothing."""
     parts = [] if against is None else [f"against {joined(f'class {c}' for c in against)} alone"]
@@ -121,7 +143,7 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
 
 def _verdict(comparison: "Comparison") -> list[str]:
     if not comparison.agree:
-        every = (*comparison.disagreements, *comparison.conflicts)
+        every = (*comparison.disagreements, *comparison.conflicts, *comparison.unequal)
         return [f"disagreement: {found}" for found in every]
     unknown = sum(run.unknown for run in comparison.runs)
     left = f"; {unknown} answers are unknown" if unknown else ""
