@@ -194,12 +194,15 @@ def _over_many(
     if not tally.done + tally.undecided:
         return code
     study = read_solver_study(many.journal, warn=lambda _: None)
+    if not study.rows:
+        errors.print("error: There is no program to compare solvers by.", markup=False)
+        code = EMPTY
     for path, write in (
         (files.csv_path, study.summary_to_csv),
         (files.each, study.to_csv),
         (files.plot_path, study.plot),
     ):
-        if path is not None:
+        if path is not None and (study.rows or write != study.plot):
             write(path)
     return DISAGREEMENT if study.disagreements else code
 

@@ -1,8 +1,8 @@
-"""Times of solvers and formulations over many checks, and the numbers that a paper prints of them.
+"""Times of solvers and formulations over many programs, and the numbers that a paper prints.
 
-An instance is one check of one question: a network, an input, a ball, free features. A pair solves
-it if its answer is definite. A run that is not solved is censored: its time is no time to an
-answer, only a lower bound on one.
+An instance is one program of one question: a network, an input, a ball, free features, a rival. A
+pair solves it if its answer is definite. A run that is not solved is censored: its time is no time
+to an answer, only a lower bound on one. No instance is left out of a mean for being unsolved.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from milp_verix.results.comparison import Pair
 SHIFT = 1.0
 """Seconds that the shifted geometric mean adds to each time, so that tiny times weigh little."""
 
+_RESAMPLES, _LEVEL = 2000, 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class PairSummary:
@@ -23,9 +25,14 @@ class PairSummary:
 
     ``attempted`` of the ``instances`` were put to it, it ``solved`` some, and was the fastest on
     ``fastest`` of them. ``shifted_mean`` is the shifted geometric mean ``exp(mean log(t + s)) − s``
-    with ``s = SHIFT``, in which a censored run counts as the limit; ``par2`` is the mean time in
-    which it counts twice the limit (penalised average runtime). Both are in seconds, over all
+    in which a censored run counts as the limit; ``par2`` and ``par10`` are mean times in which it
+    counts twice and ten times the limit (penalised average runtime). All are in seconds, over all
     instances.
+
+    ``ratio`` is that of ``shifted_mean + s`` to the best pair's. The interval from ``ratio_low`` to
+    ``ratio_high`` has a level of 95 %, by a bootstrap over checks: rivals of one check are drawn
+    together. ``p`` is that of Wilcoxon's signed-rank test on the paired times, 1 for the best pair
+    itself.
     """
 
     pair: Pair
@@ -35,6 +42,16 @@ class PairSummary:
     fastest: int
     shifted_mean: float
     par2: float
+    par10: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    p: float
+
+    @property
+    def differs(self) -> bool:
+        """True if the interval of the ratio excludes 1: only then is it called a difference."""
+        return self.ratio_low > 1.0 or self.ratio_high < 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +59,8 @@ class SolverTimes(Compared):
     """Seconds of each of the ``pairs`` on each of the ``instances``.
 
     ``seconds`` has shape (pairs, instances), infinite where the run is censored; ``attempted``
-    has the same shape, False where a pair does not take the program. ``limit`` is the
-    limit of one check in seconds.
+    has the same shape, False where a pair does not take the program. ``limit`` is the limit of one
+    program in seconds, ``shift`` what shifted means add.
     """
 
     pairs: tuple[Pair, ...]
@@ -51,20 +68,56 @@ class SolverTimes(Compared):
     seconds: NDArray[np.float64]
     attempted: NDArray[np.bool_]
     limit: float
+    shift: float = SHIFT
 
     def summary(self) -> tuple[PairSummary, ...]:
         """Return the summary of each pair: most solved first, then the least shifted mean."""
+        size = len(self.instances)
+        if not size or not self.pairs:
+            return ()
         solved = np.isfinite(self.seconds)
         best = np.min(self.seconds, axis=0, initial=np.inf)
         fastest = solved & (self.seconds <= best)
-        censored = np.where(solved, self.seconds, self.limit)
-        shifted = np.exp(np.mean(np.log(censored + SHIFT), axis=1)) - SHIFT
-        par2 = np.mean(np.where(solved, self.seconds, 2 * self.limit), axis=1)
-        counts = (np.sum(one, axis=1).tolist() for one in (self.attempted, solved, fastest))
-        columns = (self.pairs, *counts, shifted.tolist(), par2.tolist())
-        size = len(self.instances)
-        found = [PairSummary(pair, size, *row) for pair, *row in zip(*columns, strict=True)]
-        return tuple(sorted(found, key=lambda one: (-one.solved, one.shifted_mean)))
+        logs = np.log(np.where(solved, self.seconds, self.limit) + self.shift)
+        means = np.exp(np.mean(logs, axis=1))
+        order = np.lexsort((means, -solved.sum(axis=1)))
+        first = int(order[0])
+        low, high = self._intervals(logs - logs[first])
+        par2, par10 = (
+            np.mean(np.where(solved, self.seconds, times * self.limit), axis=1) for times in (2, 10)
+        )
+        return tuple(
+            PairSummary(
+                self.pairs[k],
+                instances=size,
+                attempted=int(self.attempted[k].sum()),
+                solved=int(solved[k].sum()),
+                fastest=int(fastest[k].sum()),
+                shifted_mean=float(means[k] - self.shift),
+                par2=float(par2[k]),
+                par10=float(par10[k]),
+                ratio=float(means[k] / means[first]),
+                ratio_low=float(low[k]),
+                ratio_high=float(high[k]),
+                p=1.0 if k == first else _signed_rank(logs[k] - logs[first]),
+            )
+            for k in order.tolist()
+        )
+
+    def _intervals(self, logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Return the ends of the intervals of the means of ``logs``, (pairs, instances), as ratios.
+
+        A resample draws checks, with all their rivals, from those of the study.
+        """
+        names = [instance.partition(", rival ")[0] for instance in self.instances]
+        _, check = np.unique(names, return_inverse=True)
+        sums = np.stack([np.bincount(check, weights=row) for row in logs])
+        sizes = np.bincount(check)
+        drawn = np.random.default_rng(0).integers(sizes.size, size=(_RESAMPLES, sizes.size))
+        means = sums[:, drawn].sum(axis=2) / sizes[drawn].sum(axis=1)
+        tail = (1 - _LEVEL) / 2
+        low, high = np.exp(np.quantile(means, (tail, 1 - tail), axis=1))
+        return low, high
 
     def ratios(self) -> NDArray[np.float64]:
         """Return each time divided by the best time of any pair on the instance, as ``seconds``.
@@ -74,3 +127,10 @@ class SolverTimes(Compared):
         """
         best = np.min(self.seconds, axis=0, initial=np.inf)
         return self.seconds / np.where(np.isfinite(best), best, 1.0)
+
+
+def _signed_rank(differences: NDArray[np.float64]) -> float:
+    """Return the p-value of Wilcoxon's signed-rank test; 1 where no two times differ."""
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(differences).pvalue) if np.any(differences) else 1.0

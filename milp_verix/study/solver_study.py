@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import pandas
 from milp_verix.results.comparison import Pair
 from milp_verix.results.comparison_files import EACH_COLUMNS, written_as_csv
-from milp_verix.results.solver_study import PairSummary, SolverTimes
+from milp_verix.results.solver_study import SHIFT, PairSummary, SolverTimes
 from milp_verix.study.journal import FAILED, Record, best_records
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from milp_verix.views.style import Drawing
 
 ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
-CLOCKS = {"wall": "seconds", "cpu": "cpu_seconds"}
+CLOCKS = {"solver": "solver_seconds", "wall": "seconds", "cpu": "cpu_seconds"}
 """The columns of the times that count."""
 
 COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
@@ -35,10 +35,11 @@ COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 class SolverStudy(Compared):
     """The verdicts and times of a study of solvers.
 
-    ``rows`` are mappings from ``COLUMNS``, one for each check and pair; ``times`` the seconds by
-    pair and check. ``skipped`` says which pairs were not asked and why, ``disagreements`` which
-    answers contradict each other, ``failed`` which inputs have no result and why. Where a study has
-    several ways to keep a program (``warm``), the formulation names the way, too.
+    ``rows`` are mappings from ``COLUMNS``, one for each program and pair; ``times`` the seconds by
+    pair and program, of several seeds the median. ``skipped`` says which pairs were not asked and
+    why, ``disagreements`` which answers contradict each other, ``failed`` which inputs have no
+    result and why. Where a study has several ways to keep a program (``warm``), the formulation
+    names the way, too.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -49,28 +50,29 @@ class SolverStudy(Compared):
 
     def __repr__(self) -> str:
         pairs, checks = len(self.times.pairs), len(self.times.instances)
-        return f"SolverStudy({counted(pairs, 'pair')}, {counted(checks, 'check')})"
+        return f"SolverStudy({counted(pairs, 'pair')}, {counted(checks, 'program')})"
 
     def summary(self) -> tuple[PairSummary, ...]:
         """Return a summary of each pair, the best first."""
         return self.times.summary()
 
     def frame(self) -> "pd.DataFrame":
-        """Return a row for each check and pair as a pandas DataFrame.
+        """Return a row for each program and pair as a pandas DataFrame.
 
         Raises ``InputError`` where pandas is not installed.
         """
         return pandas().DataFrame(list(self.rows), columns=list(COLUMNS))
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Return a line for each check and pair as CSV, and write it to ``path`` if given."""
+        """Return a line for each program and pair as CSV, and write it to ``path`` if given."""
         return written_as_csv(COLUMNS, self.rows, path)
 
     def summary_to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each pair as CSV, and write it to ``path`` if given."""
         lines = [asdict(one) for one in self.summary()]
         flat = [{**line.pop("pair"), **line} for line in lines]
-        return written_as_csv([*flat[0]], flat, path)
+        columns = ["solver", "formulation", *(one.name for one in fields(PairSummary))]
+        return written_as_csv([name for name in columns if name != "pair"], flat, path)
 
     def table(self) -> "Table":
         """Return a rich table with a row for each pair."""
@@ -92,21 +94,24 @@ class SolverStudy(Compared):
 def read_solver_study(
     path: str | Path,
     *,
-    clock: str = "wall",
+    clock: str = "solver",
     limit: float | None = None,
+    shift: float = SHIFT,
     warn: Callable[[str], None] = warnings.warn,
 ) -> SolverStudy:
     """Return the study of solvers in the journal at ``path``, a file or a folder.
 
     The journal is that of :func:`milp_verix.explain_many` with ``task="compare"``, or of
-    ``milp-verix batch`` with such a study file. ``clock`` is the time that counts: ``"wall"``, or
-    ``"cpu"`` for processor time, which a busy machine blurs least. An answer that took more than
-    ``limit`` seconds of it counts as none; by default the limit is that of the study. ``warn`` is
+    ``milp-verix batch`` with such a study file. ``clock`` is the time that counts: ``"solver"`` for
+    the solver's own, ``"wall"`` for all of a question, or ``"cpu"`` for processor time, which a
+    busy machine blurs least. An answer that took more than ``limit`` seconds of it counts as none;
+    by default the limit is that of the study. Shifted means add ``shift`` seconds. ``warn`` is
     called as by :func:`milp_verix.read_study`. Raises ``InputError`` for a journal that cannot be
     read, one without comparisons, and an unknown clock.
     """
     require_one_of(CLOCKS, clock, "clock")
     seconds_of(limit, "limit")
+    seconds_of(shift, "shift")
     records = [
         record
         for record in best_records(path_of(path, "path"), warn)
@@ -114,11 +119,14 @@ def read_solver_study(
     ]
     if not records:
         raise InputError(f"{path} holds no comparison of solvers: its tasks are of another kind")
-    return study_of(records, clock, limit)
+    return study_of(records, clock, limit, shift)
 
 
 def study_of(
-    records: Sequence[Record], clock: str = "wall", limit: float | None = None
+    records: Sequence[Record],
+    clock: str = "solver",
+    limit: float | None = None,
+    shift: float = SHIFT,
 ) -> SolverStudy:
     """Return the study of the ``records`` of comparisons; see :func:`read_solver_study`."""
     done = [record for record in records if "comparison" in record]
@@ -127,7 +135,7 @@ def study_of(
     compared = [record["comparison"] for record in done]
     return SolverStudy(
         rows,
-        times_of(rows, CLOCKS[clock], limit),
+        times_of(rows, CLOCKS[clock], limit, shift),
         skipped=_distinct(
             f"{one['solver']}, {one['formulation']}: {one['reason']}"
             for found in compared
@@ -139,24 +147,35 @@ def study_of(
 
 
 def times_of(
-    rows: Sequence[Mapping[str, Any]], column: str = "seconds", limit: float | None = None
+    rows: Sequence[Mapping[str, Any]],
+    column: str = "seconds",
+    limit: float | None = None,
+    shift: float = SHIFT,
 ) -> SolverTimes:
-    """Return the seconds of ``column`` by pair and instance; a definite answer solves it."""
+    """Return the seconds of ``column`` by pair and instance; a definite answer solves it.
+
+    Of several seeds the median counts, an unsolved run being an infinite time.
+    """
     pairs = list(dict.fromkeys(Pair(row["solver"], row["formulation"]) for row in rows))
     instances = list(dict.fromkeys(row["instance"] for row in rows))
     places = {instance: place for place, instance in enumerate(instances)}
     lines = {pair: line for line, pair in enumerate(pairs)}
     seconds = np.full((len(pairs), len(instances)), np.inf)
     attempted = np.zeros(seconds.shape, dtype=bool)
+    runs: dict[tuple[int, int], list[float]] = {}
     for row in rows:
         at = lines[Pair(row["solver"], row["formulation"])], places[row["instance"]]
-        attempted[at] = True
-        if row["answer"] != "unknown" and (limit is None or row[column] <= limit):
-            seconds[at] = row[column]
+        attempted[at] |= row["status"] != "not run"
+        took = row.get(column, row["seconds"])  # journals of version 0.2 have two clocks
+        solved = row["answer"] != "unknown" and (limit is None or took <= limit)
+        runs.setdefault(at, []).append(took if solved else np.inf)
+    for at, found in runs.items():
+        seconds[at] = np.median(found)
     if limit is None:
         limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
-        limit = max(limits) if limits else max((row[column] for row in rows), default=1.0)
-    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit)
+        longest = max((row.get(column, row["seconds"]) for row in rows), default=1.0)
+        limit = max(limits) if limits else longest
+    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit, shift)
 
 
 def _rows(record: Record) -> list[dict[str, Any]]:
@@ -174,13 +193,17 @@ def _rows(record: Record) -> list[dict[str, Any]]:
     kept = "" if warm == "auto" else f", {warm}"
     return [
         {
-            "instance": f"{name}, check {row['check']}",
+            "instance": f"{name}, check {row['check']}{_rival(row)}",
             **about,
             **row,
             "formulation": row["formulation"] + kept,
         }
         for row in found["each"]
     ]
+
+
+def _rival(row: Mapping[str, Any]) -> str:
+    return f", rival {row['rival']}" if "rival" in row else ""
 
 
 def _distinct(texts: Any) -> tuple[str, ...]:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 TEXTS = 2
 """So many columns of pairs of a solver and a formulation hold no numbers."""
-STUDY_HEADS = ("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR-2, s")
+STUDY_HEADS = (
+    *("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR10, s"),
+    *("ratio", "95 % interval", "p"),
+)
 _TOLD = 3
 
 
@@ -162,7 +165,10 @@ def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
             str(one.solved),
             str(one.fastest),
             f"{one.shifted_mean:.3f}",
-            f"{one.par2:.3f}",
+            f"{one.par10:.3f}",
+            f"{one.ratio:.2f}",
+            f"{one.ratio_low:.2f} to {one.ratio_high:.2f}",
+            f"{one.p:.2g}",
         )
         for one in times.summary()
     ]
@@ -175,13 +181,17 @@ def study_table(times: "SolverTimes") -> Table:
 
 def meaning(times: "SolverTimes") -> str:
     """Return the sentence that goes with the numbers."""
-    from milp_verix.results.solver_study import SHIFT
-
-    return (
-        f"{counted(len(times.instances), 'check')} with a limit of {exact(times.limit)} s each. "
-        f"The shifted geometric mean adds {exact(SHIFT)} s to each time and counts an unanswered "
-        "check as the limit; PAR-2 counts it as twice the limit."
+    text = (
+        f"{counted(len(times.instances), 'program')} with a limit of {exact(times.limit)} s each. "
+        f"The shifted geometric mean adds {exact(times.shift)} s to each time and counts an "
+        "unanswered program as the limit; PAR10 counts it as ten times that. Ratios of shifted "
+        "means are to the best pair; the interval is by a bootstrap over checks, p by Wilcoxon's "
+        "signed-rank test."
     )
+    same = [str(one.pair) for one in times.summary()[1:] if not one.differs]
+    if same:
+        text += f" No difference from the best is shown for {joined(same)}."
+    return text
 
 
 @dataclass(frozen=True, slots=True)
