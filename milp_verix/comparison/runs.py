@@ -220,6 +220,8 @@ def solved(
             known.each[first:] = [
                 replace(one, check_answer=verdict.answer) for one in known.each[first:]
             ]
+    if prepared.late:  # programs that were not listed are not solved
+        known.stopped = known.stopped or TIME_LIMIT
     seconds = request.elapsed - beside
     unasked = Verdict(Answer.UNKNOWN, reason=known.stopped or TIME_LIMIT)
     every = {**prepared.verdicts, **known.verdicts}

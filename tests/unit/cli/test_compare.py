@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from milp_verix.cli.app import app
 from milp_verix.comparison.contradictions import contradictions
+from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.comparison import Comparison
 from tests.support.digits_example import IMAGES, MODEL, explained
 from tests.support.lying_solvers import all_holds, at_call, ctrl_c, honest, register
@@ -43,7 +44,7 @@ def test_a_table_and_every_kind_of_file(tmp_path: Path) -> None:
     assert [row[:4] for row in rows[:5]] == [[*pair, size, "0"] for pair in expected]
     assert all(len(row) == len(head) for row in rows[:5])
     assert "no two definite answers contradict each other" in done.stdout
-    assert "not compared: cbc, partition:4: cbc takes no partition formulation" in done.stdout
+    assert "not run: cbc, partition:4: cbc takes no partition formulation" in done.stdout
     data = json.loads(out.read_text())
     rows_ = list(csv.DictReader(table.open()))
     assert [row["skipped"] for row in rows_[:5]] == [""] * len(data["runs"])
@@ -92,6 +93,7 @@ def test_a_disagreement_has_an_exit_code_and_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     register(monkeypatch, "liar", all_holds)
+    monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
     checks = tmp_path / "checks.json"
     checks.write_text(json.dumps({"schema": 1, "features": 64, "checks": [list(range(64))]}))
     options = ("--checks", checks, "--bounds", "interval", "--disagreements", tmp_path)
@@ -115,7 +117,8 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     done = run("--solvers", "phase", "--time-limit", 0.0001)
-    assert done.exit_code == 3
+    assert done.exit_code == 5
+    assert "No program was listed before the end (time limit)" in done.stderr
     assert "phase, big_m: stopped: time limit" in done.stdout
     table = tmp_path / "out.csv"
     run("--solvers", "phase", "--time-limit", 0.0001, "--csv", table)
@@ -126,7 +129,7 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
     out, picture = tmp_path / "out.json", tmp_path / "out.svg"
     done = run("--solvers", "phase,stopped,highs", "--json", out, "--plot", picture)
     assert done.exit_code == 130
-    assert "not compared: highs, big_m: interrupted" in done.stdout
+    assert "not run: highs, big_m: interrupted" in done.stdout
     assert [item["stopped"] for item in json.loads(out.read_text())["runs"]] == [
         None,
         "interrupted",

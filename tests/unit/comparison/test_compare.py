@@ -15,6 +15,7 @@ from milp_verix import Answer, InputError, compare
 from milp_verix.base.errors import LicenceLimitError
 from milp_verix.comparison.compare import checks_of
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
@@ -28,6 +29,12 @@ from tests.support.scipy_reference import over
 X: Any = images()[15]
 FORMULATIONS = ("big_m", "indicator", "sos1", "partition:2")
 KINDS = {Answer.HOLDS, Answer.VIOLATED}
+
+
+@pytest.fixture
+def unattacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no attack decide a check before the solvers."""
+    monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
 
 
 @pytest.mark.slow
@@ -66,7 +73,8 @@ def test_every_solver_answers_the_same_checks_as_by_itself(solver: str, tmp_path
     (run,) = found.runs
     assert list(run.answers) == alone
     assert set(alone) == KINDS
-    assert run.checks == len(checks)
+    assert run.checks + len(found.decided) == len(checks)
+    assert run.programs == len(run.each) >= run.checks > 0
     assert run.inside.solves == run.solves > 0
 
 
@@ -167,21 +175,23 @@ def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch
     assert not found.complete
 
 
+@pytest.mark.usefixtures("unattacked")
 def test_ctrl_c_keeps_what_is_finished_and_the_part_of_the_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     register(monkeypatch, "stopped", at_call(2, ctrl_c))
     checks = [list(range(count)) for count in range(40, 64)]
-    options: dict[str, Any] = {"epsilon": 0.1, "checks": checks}
+    options: dict[str, Any] = {"epsilon": 0.1, "checks": checks, "bounds": "interval"}
     found = compare(network(), X, solvers=["phase", "stopped", "highs"], **options)
     assert found.stopped == "interrupted"
     whole, part = found.runs
     assert whole.stopped is None
-    assert whole.checks == len(checks)
+    assert whole.checks + len(found.decided) == len(checks)
     assert part.stopped == "interrupted"
-    assert 0 < part.checks < len(checks) == len(part.answers)
-    assert part.answers[: part.checks] == whole.answers[: part.checks]
-    assert set(part.answers[part.checks :]) == {Answer.UNKNOWN}
+    assert part.programs == 2 < whole.programs
+    assert [one.answer for one in part.each] == [one.answer for one in whole.each[:2]]
+    left = {one.check for one in whole.each} - {one.check for one in part.each}
+    assert {part.answers[number] for number in left} == {Answer.UNKNOWN}
     assert [str(item) for item in found.skipped] == ["highs, big_m: interrupted"]
 
 
@@ -228,6 +238,7 @@ def test_a_time_limit_leaves_each_run_its_share() -> None:
         found = compare(network(), X, solvers=["highs", "phase"], **asked, **options)  # type: ignore[typeddict-item]
         assert [run.stopped for run in found.runs] == ["time limit"] * 2
         assert not found.complete
+        assert found.task == "explain" or "No program was listed" in (found.empty or "")
 
 
 def test_results_are_written(tmp_path: Path) -> None:
@@ -250,6 +261,7 @@ def test_results_are_written(tmp_path: Path) -> None:
     assert pickle.loads(pickle.dumps(found)).to_json() == found.to_json()
 
 
+@pytest.mark.usefixtures("unattacked")
 def test_counts_that_a_solver_does_not_tell_are_empty() -> None:
     if (reason := why_not("pulp")) is not None:
         pytest.skip(reason)
@@ -263,6 +275,7 @@ def test_counts_that_a_solver_does_not_tell_are_empty() -> None:
     assert silent["input_sha256"] == array_hash(np.asarray(X).reshape(-1)) != ""
 
 
+@pytest.mark.usefixtures("unattacked")
 def test_programs_handed_to_another_solver_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def too_large(*_: object) -> SolveResult:
         raise LicenceLimitError("too large")
@@ -271,13 +284,64 @@ def test_programs_handed_to_another_solver_are_told(monkeypatch: pytest.MonkeyPa
         def open(self, **options: object) -> Session:
             return LicenceFallback(super().open(**options), lambda: open_session("highs"))
 
-    monkeypatch.setitem(SOLVERS, "licensed", Licensed("licensed", too_large))
+    monkeypatch.setitem(SOLVERS, "licensed", Made("licensed", too_large))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
-    found = compare(network(), X, solvers=["licensed", "highs"], **options)
+    (run,) = compare(network(), X, solvers=["licensed"], **options).runs
+    assert {(one.status, one.reason) for one in run.each} == {("not run", "not run: too large")}
+    monkeypatch.setitem(SOLVERS, "licensed", Licensed("licensed", too_large))
+    options |= {"solvers": ["licensed", "highs"], "substitutes": True}
+    found = compare(network(), X, **options)
     handed, own = csv.DictReader(found.to_csv().splitlines())
     assert (handed["handed_over"], handed["handed_to"]) == (handed["solves"], "highs")
     assert int(handed["solves"]) > 0
     assert (own["handed_over"], own["handed_to"]) == ("0", "")
+
+
+@pytest.mark.usefixtures("unattacked")
+def test_a_solver_that_raises_has_failed_programs_and_the_comparison_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> SolveResult:
+        raise ZeroDivisionError("somewhere inside")
+
+    register(monkeypatch, "broken", at_call(1, broken))
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
+    found = compare(network(), X, solvers=["broken", "highs"], **options)
+    first, second = found.runs
+    assert [one.status for one in first.each].count("failed") == 1
+    assert first.each[1].reason == "somewhere inside"
+    assert first.programs == second.programs > 2
+    assert second.unknown == 0
+    assert found.unequal == ()
+
+
+@pytest.mark.usefixtures("unattacked")
+def test_programs_that_differ_fail_the_comparison() -> None:
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
+    found = compare(network(), X, solvers=["highs", "phase"], **options)
+    assert found.agree
+    digests = [[one.digest for one in run.each] for run in found.runs]
+    assert digests[0] == digests[1]
+    assert len({*digests[0]}) == found.programs
+    other = replace(found.runs[1].each[0], digest="0" * 64)
+    changed = replace(found.runs[1], each=(other, *found.runs[1].each[1:]))
+    unequal = replace(found, runs=(found.runs[0], changed))
+    assert not unequal.agree
+    assert "got two programs for check 0, rival" in unequal.unequal[0]
+
+
+@pytest.mark.usefixtures("unattacked")
+def test_seeds_permute_programs_and_are_recorded() -> None:
+    options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
+    found = compare(network(), X, solvers=["highs", "gurobi", "cbc"], seeds=3, **options)
+    for run in found.runs:
+        by_seed = [[one for one in run.each if one.seed == seed] for seed in range(3)]
+        assert [len(some) for some in by_seed] == [found.programs] * 3
+        for some in zip(*by_seed, strict=True):
+            assert len({one.digest for one in some}) == 1
+            assert len({one.answer for one in some}) == 1
+    assert found.agree
+    assert found.seeds == 3
 
 
 def test_pyomo_tells_the_version_of_the_solver() -> None:
@@ -302,18 +366,18 @@ def test_a_picture_clips_no_label_and_marks_runs_at_the_limit() -> None:
         assert box.x1 <= figure.bbox.width
     assert sum("stopped: time limit" in text.get_text() for text in figure.texts) == 2
     (marks,) = (line for line in axes.lines if line.get_marker() == ">")
-    assert list(marks.get_xdata()) == [run.seconds] * 2
+    inside = run.inside
+    assert list(marks.get_xdata()) == [inside.build_seconds + inside.solver_seconds] * 2
 
 
 @pytest.mark.nightly
 def test_the_bars_are_as_long_as_the_seconds() -> None:
     found = compare(network(), X, epsilon=0.1, solvers=["phase", "highs", "cbc"])
     (axes,) = found.plot().axes
-    assert len(axes.containers) == 4
+    assert len(axes.containers) == 2
     for row, run in enumerate(found.runs):
         parts = [container[row].get_width() for container in axes.containers]  # type: ignore[index]
-        assert sum(parts) == pytest.approx(run.seconds)
-        assert parts[0] == run.inside.build_seconds
+        assert parts == [run.inside.build_seconds, run.inside.solver_seconds]
 
 
 @pytest.mark.parametrize(

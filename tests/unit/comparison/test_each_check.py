@@ -1,4 +1,4 @@
-"""The record of each check: held against SciPy and the encoding."""
+"""The record of each program: held against SciPy and the encoding."""
 
 import csv
 import math
@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from milp_verix import InputError, compare, encode_check
 from milp_verix.cli.app import app
 from milp_verix.comparison.timed_solver import size_of
+from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.comparison_files import EACH_COLUMNS
 from milp_verix.solvers import SOLVERS, SolveResult, Targets
 from tests.support.installed_solvers import why_not
@@ -23,6 +24,12 @@ from tests.support.scipy_reference import optimum, over
 from verix_encodings import Program
 
 FREE = [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]
+
+
+@pytest.fixture
+def unattacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no attack decide a check before the solvers."""
+    monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
 
 
 def _relaxed_optimum(program: Program, cost: NDArray[np.float64]) -> float:
@@ -52,11 +59,12 @@ def test_records_agree_with_scipy_about_the_program(seed: int, tmp_path: Path) -
         row, _ = encoding.output.row(0, program.columns)
         best, relaxed = optimum(program, -row)[0], _relaxed_optimum(program, -row)
         for run in found.runs:
-            record = run.each[numbers]
-            assert record.answer is run.answers[numbers]
-            if record.size is None:
-                assert (record.solves, record.bound) == (0, None)
+            record = next((one for one in run.each if one.check == numbers), None)
+            if record is None:
+                assert numbers in {one.check for one in found.decided}
                 continue
+            assert record.answer is record.check_answer is run.answers[numbers]
+            assert record.digest == program.without_tiny(found.options["dropped"]).digest(-row)
             seen += 1
             assert record.size == size_of(program)
             assert record.relaxation == pytest.approx(relaxed, abs=1e-7)
@@ -71,6 +79,7 @@ def test_records_agree_with_scipy_about_the_program(seed: int, tmp_path: Path) -
     assert seen
 
 
+@pytest.mark.usefixtures("unattacked")
 def test_a_line_for_each_check_solver_and_formulation(tmp_path: Path) -> None:
     if (reason := why_not("pulp")) is not None:
         pytest.skip(reason)
@@ -82,8 +91,14 @@ def test_a_line_for_each_check_solver_and_formulation(tmp_path: Path) -> None:
     lines = list(csv.DictReader(text.splitlines()))
     ran = [(run.pair.solver, run.pair.formulation) for run in found.runs]
     assert len(ran) == 3
-    keys = [(line["solver"], line["formulation"], line["check"]) for line in lines]
-    assert keys == [(*pair, str(number)) for pair in ran for number in range(len(FREE))]
+    keys = [(line["solver"], line["formulation"], line["check"], line["rival"]) for line in lines]
+    asked = [key[2:] for key in keys[: found.programs]]
+    assert keys == [(*pair, *one) for pair in ran for one in asked]
+    digests: dict[tuple[str, ...], set[str]] = {}
+    for line, key in zip(lines, keys, strict=True):
+        digests.setdefault(key[1:], set()).add(line["digest"])
+    assert all(len(one) == 1 for one in digests.values())
+    assert len(digests) == 2 * found.programs
     assert tuple(lines[0]) == EACH_COLUMNS
     solved = [line for line in lines if line["solves"] != "0"]
     assert {line["solver"] for line in solved} == {"highs", "pulp"}
@@ -106,7 +121,8 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, start)
     assert done.exit_code == 0, done.output
     lines = list(csv.DictReader((tmp_path / "each.csv").read_text().splitlines()))
-    assert len(lines) == 12
+    assert {line["solver"] for line in lines} == {"highs", "phase"}
+    assert len({line["digest"] for line in lines}) == len(lines) / 2 > 0
     refused = CliRunner().invoke(app, [*start, "--task", "explain"])
     assert refused.exit_code == 2
     assert "--each needs --task check" in refused.output
@@ -119,6 +135,7 @@ def test_explanations_have_no_records_of_each(tmp_path: Path) -> None:
         found.each_to_csv()
 
 
+@pytest.mark.usefixtures("unattacked")
 def test_a_limit_holds_for_the_whole_comparison(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ from typer.testing import CliRunner
 
 import milp_verix
 from milp_verix import InputError, explain_many, read_solver_study, write_report
+from milp_verix.base.clock import NO_LIMIT
 from milp_verix.cli.app import app
-from milp_verix.comparison.compare import checks_of, hard_checks
+from milp_verix.comparison.compare import checks_of
+from milp_verix.comparison.prepared import prepare
 from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Pair
 from milp_verix.results.solver_study import SHIFT, SolverTimes
@@ -42,6 +45,41 @@ def test_summaries_are_those_of_the_definitions() -> None:
     assert times.ratios().tolist() == [[1.0, 2.0, INF], [2.0, 1.0, 1.0]]
 
 
+def test_a_difference_is_one_where_the_interval_excludes_one() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.uniform(1.0, 5.0, 60)
+    times = _times([base, base[::-1], 2 * base + 1], limit=100.0)
+    first, same, slower = times.summary()
+    assert (first.ratio, first.p, first.differs) == (1.0, 1.0, False)
+    assert not same.differs
+    assert same.ratio_low < 1.0 < same.ratio_high
+    assert slower.pair.solver == "s2"
+    assert slower.differs
+    assert 1.5 < slower.ratio_low <= slower.ratio <= slower.ratio_high
+    assert slower.p < 1e-6
+    # rivals of one check are drawn together: the same times twice prove no more
+    names = tuple(f"check {k}, rival {r}" for k in range(60) for r in (1, 2))
+    twice = _times(np.repeat(times.seconds, 2, axis=1), limit=100.0)
+    for again, one in zip(replace(twice, instances=names).summary(), times.summary(), strict=True):
+        assert again.ratio_low == pytest.approx(one.ratio_low, rel=0.02)
+
+
+def test_a_shift_weighs_small_times() -> None:
+    times = _times([[0.001, 0.001], [0.002, 0.002]])
+    assert times.summary()[1].ratio == pytest.approx(1.002 / 1.001)
+    assert replace(times, shift=1e-6).summary()[1].ratio == pytest.approx(2, rel=1e-2)
+
+
+def test_of_several_seeds_the_median_counts() -> None:
+    row = {"solver": "a", "formulation": "big_m", "check_time_limit": 9.0, "instance": "one"}
+    found = [(1.0, "holds"), (4.0, "violated"), (9.0, "unknown")]
+    rows = [
+        {**row, "seconds": s, "solver_seconds": s, "answer": a, "status": "x"} for s, a in found
+    ]
+    assert times_of(rows, "solver_seconds").seconds.tolist() == [[4.0]]
+    assert times_of(rows[1:], "solver_seconds").seconds.tolist() == [[INF]]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_profiles_are_the_shares_of_dolan_and_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -63,7 +101,7 @@ def test_a_check_that_nobody_answers_is_nobodys_best() -> None:
 
 
 def test_unknown_answers_are_censored() -> None:
-    row = {"solver": "a", "formulation": "big_m", "check_time_limit": 3.0}
+    row = {"solver": "a", "formulation": "big_m", "check_time_limit": 3.0, "status": "optimal"}
     rows = [
         {**row, "instance": "one", "answer": "holds", "seconds": 1.0},
         {**row, "instance": "two", "answer": "unknown", "seconds": 3.1},
@@ -131,18 +169,18 @@ def test_a_study_goes_on_where_it_was(journal: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_hard_checks_are_spread_over_those_that_bounds_leave_open() -> None:
+def test_hard_checks_are_spread_over_those_that_bounds_and_attacks_leave_open() -> None:
     problem = milp_verix.Problem(network(), images()[15], epsilon=0.1)
     checks = checks_of(problem.explain())
-    every = hard_checks(problem, checks, len(checks), Search())
+    every = prepare(problem, checks, None, Search(), NO_LIMIT)
     found = milp_verix.compare(network(), images()[15], epsilon=0.1, solvers=["highs"])
     assert found.checks == checks
-    asked = {record.check for record in found.runs[0].each if record.solves}
-    assert {checks[number] for number in asked} >= set(every)
-    assert 3 < len(every) < len(checks)
-    some = hard_checks(problem, checks, 3, Search())
-    assert len(some) == 3
-    assert set(some) <= set(every)
+    assert {record.check for record in found.runs[0].each} == {*every.claims}
+    assert {one.check for one in found.decided} == {*range(len(checks))} - {*every.claims}
+    assert len({record.rival for record in found.runs[0].each}) > 1
+    some = prepare(problem, checks, 3, Search(), NO_LIMIT).checks
+    assert len(some) == 3 < len(every.claims)
+    assert {*some} <= {checks[number] for number in every.claims}
     assert [len(free) for free in some] == sorted(len(free) for free in some)
 
 
