@@ -1,16 +1,19 @@
 """The command ``milp-verix compare``: solvers and formulations on one input or many."""
 
+import subprocess
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from milp_verix.base.arguments import radius_in, refusing_no_bounds
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli import delivery, parameters
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.model_and_input import files_of, network_of, question_of
@@ -18,6 +21,7 @@ from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, EMPTY, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
+from milp_verix.comparison.repeated import differences, question_of_record
 from milp_verix.problem.search import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
@@ -28,6 +32,33 @@ from milp_verix.views.text_tables import remarks
 
 _UNLIMITED = 1000
 _OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds", "seeds", "substitutes")
+
+
+def _repeat(record: Path | None) -> None:
+    """Ask the question of a ``record`` again, print what differs, and end the command."""
+    if record is None:
+        return
+    with delivery.refusals() as errors, TemporaryDirectory(prefix="milp-verix-") as folder:
+        with (
+            refusing(f"cannot read {record}", OSError),
+            refusing(f"{record} is no JSON", ValueError),
+        ):
+            before = json_in(record)
+        if not isinstance(before, dict):
+            raise InputError(f"{record} is no comparison that --json wrote")
+        arguments, after = question_of_record(before), Path(folder) / "again.json"
+        if before["checks"] is not None:
+            checks = Path(folder) / "checks.json"
+            write_checks(checks, before["checks"], before["features"])
+            arguments += ["--checks", str(checks)]
+        command = [sys.executable, "-m", "milp_verix", *arguments, "--quiet", "--json", str(after)]
+        code = subprocess.run(command, check=False).returncode
+        if not after.exists():
+            raise InputError(f"the command of {record} ended with exit code {code}, and no record")
+        lines, differ = differences(before, json_in(after))
+        for line in lines:
+            delivery.Terminal(soft_wrap=True).print(line, markup=False)
+    raise typer.Exit(DISAGREEMENT if differ else code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +84,16 @@ class Written:
         Path, parameters.output_option("FOLDER", "Where checks go that solvers disagree on.")
     ] = Path()
     quiet: parameters.Quiet = False
+    repeat: Annotated[
+        parameters.File,
+        typer.Option(
+            metavar="RECORD.json",
+            help="Ask the question of this --json again, and print what differs; nothing else.",
+            rich_help_panel=parameters.OUTPUT,
+            is_eager=True,
+            callback=_repeat,
+        ),
+    ] = None
 
     def check_paths(self, *read: Path) -> None:
         """Raise ``InputError`` for a file that cannot be written, or that was ``read``."""

@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +202,33 @@ def test_what_cannot_be_used_takes_one_line(
     assert (done.exit_code, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert re.match(f"error: .*{said}", line), line
+
+
+def test_a_record_is_asked_again(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    start = [sys.executable, "-m", "milp_verix", "compare", *map(str, GIVEN)]
+    options = ["--solvers", "highs,phase", "--most-checks", "2", "--json", str(record), "-q"]
+    subprocess.run([*start, *options], check=True)
+    data = json.loads(record.read_text())
+    assert data["schema"] == 2
+    assert data["command"][0] == "compare"
+    assert data["machine"]["cores"] >= 1
+    assert data["options"]["threads"] == 1
+    assert data["runs"][0]["parameters"]["presolve"] == "off"
+    again = run("--repeat", record, given=())
+    assert again.exit_code == 0, again.output
+    assert "4 programs in both records: 4 with the same digest, 4 with the same answer" in (
+        again.stdout
+    )
+    data["runs"][0]["each"][0] |= {"digest": "0" * 64, "answer": "violated"}
+    record.write_text(json.dumps(data))
+    again = run("--repeat", record, given=())
+    assert again.exit_code == 4
+    named = f"highs, big_m, check 0, rival {data['runs'][0]['each'][0]['rival']}, seed 0"
+    assert f"another program: {named}" in again.stdout
+    assert f"another answer: {named}: was violated, is holds" in again.stdout
+    assert run("--repeat", tmp_path / "none.json", given=()).exit_code == 2
+    record.write_text('{"kind": "explanation"}')
+    refused = run("--repeat", record, given=())
+    assert refused.exit_code == 2
+    assert "--repeat takes the --json of a compare command" in refused.output
