@@ -38,11 +38,8 @@ def _repeat(record: Path | None) -> None:
     """Ask the question of a ``record`` again, print what differs, and end the command."""
     if record is None:
         return
-    with delivery.refusals() as errors, TemporaryDirectory(prefix="milp-verix-") as folder:
-        with (
-            refusing(f"cannot read {record}", OSError),
-            refusing(f"{record} is no JSON", ValueError),
-        ):
+    with delivery.refusals(), TemporaryDirectory(prefix="milp-verix-") as folder:
+        with refusing(f"{record} cannot be read as JSON", OSError, ValueError):
             before = json_in(record)
         if not isinstance(before, dict):
             raise InputError(f"{record} is no comparison that --json wrote")

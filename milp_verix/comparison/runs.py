@@ -235,7 +235,7 @@ def solved(
         nodes=clock.nodes if clock.time.solves else _sum(known.each),
         iterations=clock.iterations,
         seconds=seconds,
-        inside=clock.time,
+        inside=replace(clock.time, solver_seconds=sum(one.solver_seconds for one in known.each)),
         stopped=known.stopped,
         notes=problem.network.notes + engine.notes + problem.notes,
         verdicts=tuple(verdicts),

@@ -213,13 +213,16 @@ class _TimedSession:
         again: dict[str, int] = {} if self._built else {"resolves": 1}
         order = self._order
         given = targets if order is None else _reordered(targets, order)
+        called = self._clock.time.solve_seconds
         with self._timed(*kinds, solves=1, **again):
             result = self._session.minimise(cost if order is None else cost[order], given)
+        called = self._clock.time.solve_seconds - called
         if order is not None and result.point is not None:
             point = np.empty_like(result.point)
             point[order] = result.point
             result = replace(result, point=point, duals=None)
-        self._clock.time += SolverTime(solver_seconds=result.seconds or 0.0)
+        own = called if result.seconds is None else result.seconds
+        self._clock.time += SolverTime(solver_seconds=own)
         name = self._session.name
         by = getattr(self._session, "solving", name)
         changes = self._changes + int(np.count_nonzero(cost))
@@ -287,8 +290,6 @@ class ProgramWatch:
         result = last.result
         bound = result.bound if np.isfinite(result.bound) else None
         incumbent = None if result.point is None else float(last.cost @ result.point)
-        if record.solver_seconds <= 0:
-            record = replace(record, solver_seconds=record.solve_seconds)
         return replace(
             record,
             digest=first.program.digest(first.cost),
