@@ -17,6 +17,8 @@ SHIFT = 1.0
 """Seconds that the shifted geometric mean adds to each time, so that tiny times weigh little."""
 
 _RESAMPLES, _LEVEL = 2000, 0.95
+_LEAST = 1e-3
+"""Seconds that shorter times count as in ratios: some clocks have no finer parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +125,12 @@ class SolverTimes(Compared):
         """Return each time divided by the best time of any pair on the instance, as ``seconds``.
 
         The share of instances whose ratio is at most ``τ`` is the performance profile of a pair
-        (Dolan and Moré, 2002). It is infinite where the run is censored.
+        (Dolan and Moré, 2002). It is infinite where the run is censored, and times
+        below a millisecond count as one.
         """
-        best = np.min(self.seconds, axis=0, initial=np.inf)
-        return self.seconds / np.where(np.isfinite(best), best, 1.0)
+        seconds = np.maximum(self.seconds, _LEAST)
+        best = np.min(seconds, axis=0, initial=np.inf)
+        return seconds / np.where(np.isfinite(best), best, 1.0)
 
 
 def _signed_rank(differences: NDArray[np.float64]) -> float:
