@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -179,18 +179,27 @@ _ALL = (
     Formulation("general", general_relu, frozenset({"general"})),
     Formulation("partition", partition_relu, _PARTITION),
 )
+_WITH_FACET = ("indicator", "sos1", "general")
+"""Formulations to whose relaxation the row of the triangle adds something."""
 FORMULATIONS: Mapping[str, Formulation] = MappingProxyType({one.name: one for one in _ALL})
 
 
 def formulation_named(name: str) -> Formulation:
-    """Return a formulation; ``"partition:N"`` has N parts; ``ValueError`` for another name."""
+    """Return a formulation; ``"partition:N"`` has N parts; ``ValueError`` for another name.
+
+    ``"sos1:plain"``, ``"indicator:plain"`` and ``"general:plain"`` are those without the triangle.
+    """
     family, colon, parts = name.partition(":")
+    if parts == "plain" and family in _WITH_FACET:
+        full = FORMULATIONS[family]
+        plain: Any = full.relu
+        return Formulation(name, partial(plain, facet=False), full.needs)
     if colon and family == "partition" and parts.isascii() and parts.isdigit() and int(parts) > 0:
         return Formulation(name, partial(partition_relu, parts=int(parts)), _PARTITION)
     if name not in FORMULATIONS:
         known = ", ".join(FORMULATIONS)
         raise ValueError(
-            f"unknown formulation {name!r}; choose one of {known}, or partition:N for N parts "
-            f"instead of {DEFAULT_PARTS}"
+            f"unknown formulation {name!r}; choose one of {known}, partition:N for N parts instead "
+            f"of {DEFAULT_PARTS}, or one of {', '.join(_WITH_FACET)} with :plain behind it"
         )
     return FORMULATIONS[name]

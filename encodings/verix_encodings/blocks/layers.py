@@ -30,7 +30,16 @@ the choice between the phases.
 (Bonami, Lodi, Tramontani, Wiese, *On mathematical programming with indicator constraints*,
 Mathematical Programming 151, 2015; for ReLUs Fischetti, Jo, *Constraints* 23, 2018, §2.) No
 constant multiplies a binary: with ``d`` within the integrality tolerance of 0 or 1 the implication
-holds in full. A solver may still turn an implication into a row, with a big-M from the bounds of
+holds in full. The relaxation without the implications would be a box; so the row of the
+**triangle**, a facet of the convex hull of the graph over ``[l, u]`` (Ehlers, ATVA 2017, §3), is
+added:
+
+    a ≤ s z + r,   s = u / (u − l),   r = max(−s l, u − s u)
+
+With ``a ≥ z`` and ``a ≥ 0`` the relaxation is that of the big-M formulation. ``r`` is above zero
+by as much as ``s`` may be rounded. A name such as ``"indicator:plain"`` leaves the row out.
+
+A solver may still turn an implication into a row, with a big-M from the bounds of
 the columns: then the integrality tolerance leaks as it does with big-Ms. So ``z`` and ``a`` have
 the same bounds here as there.
 
@@ -41,16 +50,16 @@ the same bounds here as there.
 ``a`` is the positive and ``s`` the negative part of ``z``, and at most one of them is not zero:
 ``a s = 0`` (Fischetti, Jo, as above, with the set in place of the implications). There is neither a
 binary nor a big-M, and ``z`` needs no column of its own: its affine map stands in the row. A solver
-branches on the set; the linear relaxation knows ``a ≤ u`` and ``s ≤ −l``, but not the triangle that
-the big-M formulation has.
+branches on the set; the row of the triangle, ``(1 − s) a + s s_i ≤ r`` in these columns, gives the
+relaxation what ``a ≤ u`` and ``s_i ≤ −l`` do not.
 
 **General constraints.**
 
     a = max(z, 0),   z ∈ [l, u],   0 ≤ a ≤ u
 
 The solver makes binaries and big-Ms of it in its presolve, from its own bounds of ``z`` and ``a``
-(Gurobi, *Reference manual*, simple general constraints). The relaxation that it branches on is the
-big-M one or a tighter one; the program's own, without the constraint, knows nothing of the ReLU.
+(Gurobi, *Reference manual*, simple general constraints). The program's own relaxation, without the
+constraint, gets ``a ≥ z`` and the row of the triangle.
 
 **Maxima** ``a = max(z_p, z_q)`` of pairs with ``d = z_q − z_p ∈ [l, u]``, big-M formulation.
 
@@ -188,16 +197,42 @@ def big_m_relu(
     return activations(phases, z_active, a_columns)
 
 
+def triangle(interval: Interval, unstable: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``s`` and ``r`` of the rows ``a ≤ s z + r`` of ``unstable`` neurons."""
+    l = np.minimum(interval.lower[unstable], -LEAST_BIG_M)
+    u = np.maximum(interval.upper[unstable], LEAST_BIG_M)
+    slope = u / (u - l)
+    # both ends of the graph lie below the line, whatever the slope is rounded to
+    return slope, np.maximum(-slope * l, u - slope * u) * (1 + 4 * np.finfo(float).eps)
+
+
+def add_facet(
+    builder: ProgramBuilder,
+    label: str,
+    interval: Interval,
+    unstable: IntArray,
+    columns: tuple[IntArray, IntArray],
+) -> None:
+    """Add the rows ``a − s z ≤ r`` in the ``columns`` ``a`` and ``z`` of ``unstable`` neurons."""
+    a, z = columns
+    slope, right = triangle(interval, unstable)
+    terms: list[tuple[Matrix, IntArray]] = [(np.ones(a.size), a), (-slope, z)]
+    builder.add_rows(f"relu_triangle_{label}", unstable, terms, -np.inf, right)
+
+
 def indicator_relu(
-    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
     """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
 
-    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``.
+    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``. Without
+    ``facet`` the row of the triangle is left out.
     """
     phases = phases_of(interval)
     z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
     unstable = phases.unstable
+    if facet:
+        add_facet(builder, label, interval, unstable, (a_columns, z_columns))
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     one = sp.eye_array(unstable.size, format="csr")
     a_minus_z = [(one, a_columns), (-one, z_columns)]
@@ -209,12 +244,12 @@ def indicator_relu(
 
 
 def sos1_relu(
-    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
     """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
 
     Columns are named ``z_label_i`` for an active neuron ``i``, ``a_label_i`` and ``s_label_i`` for
-    an unstable one.
+    an unstable one. Without ``facet`` the row of the triangle is left out.
     """
     phases = phases_of(interval)
     z_active = define(builder, f"z_{label}", z, interval, phases.active)
@@ -227,18 +262,27 @@ def sos1_relu(
     right = z.constant[unstable]
     builder.add_rows(f"relu_parts_{label}", unstable, terms, right, right)
     builder.add_sos1(f"relu_one_{label}", unstable, np.column_stack([a_columns, s_columns]))
+    if facet:
+        slope, right = triangle(interval, unstable)
+        parts: list[tuple[Matrix, IntArray]] = [(1 - slope, a_columns), (slope, s_columns)]
+        builder.add_rows(f"relu_triangle_{label}", unstable, parts, -np.inf, right)
     return activations(phases, z_active, a_columns)
 
 
 def general_relu(
-    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval
+    builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
     """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
 
-    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``.
+    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``. Without ``facet`` the rows
+    ``a ≥ z`` and of the triangle are left out.
     """
     phases = phases_of(interval)
     z_active, z_columns, a = phase_columns(builder, label, z, interval, phases)
+    if facet:
+        above: list[tuple[Matrix, IntArray]] = [(np.ones(a.size), a), (-np.ones(a.size), z_columns)]
+        builder.add_rows(f"relu_above_z_{label}", phases.unstable, above, 0.0, np.inf)
+        add_facet(builder, label, interval, phases.unstable, (a, z_columns))
     builder.add_maxima(f"relu_{label}", phases.unstable, a, z_columns[:, None], 0.0)
     return activations(phases, z_active, a)
 
@@ -284,11 +328,13 @@ def general_max(
     *,
     entries: Interval,
     difference: Interval,
+    facet: bool = True,
 ) -> Expressions:
     """Encode the maxima as :func:`big_m_max` does, by ``a = max(z_p, z_q)`` as it stands.
 
-    Every entry read has a column ``z_label_j``, and there are no binaries: the solver makes them,
-    see ``blocks.layers``.
+    With ``facet`` rows give the relaxation that of big-Ms: ``a ≥ z_p``, ``a ≥ z_q`` and the
+    triangle of ``d``, ``a ≤ (1 − s) z_p + s z_q + r``. Every entry read has a column ``z_label_j``,
+    and there are no binaries: the solver makes them, see ``blocks.layers``.
     """
     order, size = _order(pairs, difference), z.constant.size
     unstable, read = order.unstable, order.read
@@ -298,6 +344,14 @@ def general_max(
     column_of[read] = columns
     members = np.column_stack([column_of[order.first], column_of[order.second]])
     builder.add_maxima(f"max_{label}", unstable, a, members)
+    if facet:
+        (slope, right), one = triangle(difference, unstable), np.ones(a.size)
+        p, q = members.T
+        for name, entry in (("first", p), ("second", q)):
+            above: list[tuple[Matrix, IntArray]] = [(one, a), (-one, entry)]
+            builder.add_rows(f"max_above_{name}_{label}", unstable, above, 0.0, np.inf)
+        under: list[tuple[Matrix, IntArray]] = [(one, a), (slope - 1, p), (-slope, q)]
+        builder.add_rows(f"max_triangle_{label}", unstable, under, -np.inf, right)
     selection = placed(1.0, read, np.arange(read.size), (size, read.size))
     return _joined(order, Expressions(columns, selection, np.zeros(size)), a)
 

@@ -18,6 +18,7 @@ the same inputs.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -205,7 +206,9 @@ class Max(Node):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Add the maxima, with a binary for each undecided pair, or as general constraints."""
-        encode = general_max if context.relu is general_relu else big_m_max
+        encode = big_m_max
+        if getattr(context.relu, "func", context.relu) is general_relu:
+            encode = partial(general_max, facet=context.relu is general_relu)
         pairs, z = (self.first, self.second), context.values[self.entries]
         entries, difference = context.bounds[self.entries], context.bounds[self.source]
         given = {"entries": entries, "difference": difference}

@@ -37,7 +37,8 @@ from verix_encodings import (
     partition_relu,
 )
 
-NAMES = [*FORMULATIONS, "partition:1", "partition:3", "partition:99"]
+PLAIN = ["indicator:plain", "sos1:plain", "general:plain"]
+NAMES = [*FORMULATIONS, "partition:1", "partition:3", "partition:99", *PLAIN]
 LINEAR = ["big_m", "partition:1", "partition:2", "partition:3", "partition:99"]
 each_formulation = pytest.mark.parametrize("name", NAMES)
 
@@ -107,13 +108,31 @@ def test_extremes_are_those_of_big_m(name: str, seed: int) -> None:
         assert extremes(found.program, found.output, index) == pytest.approx(reference, abs=slack)
 
 
+@pytest.mark.parametrize("name", ["indicator", "sos1", "general"])
+@pytest.mark.parametrize("seed", range(24))
+def test_relaxations_are_that_of_big_m(name: str, seed: int, tmp_path: Path) -> None:
+    network, box = random_case(seed)
+    if seed % 3 == 0:
+        network = pooled(tmp_path).ir
+        box = cube(network.input_size)
+    expected = encoded("big_m", network, box)
+    found, plain = (encoded(one, network, box) for one in (name, f"{name}:plain"))
+    for index in range(network.output_size):
+        low, high = extremes(expected.program.relaxed, expected.output, index)
+        ends = extremes(found.program.relaxed, found.output, index)
+        assert ends == pytest.approx((low, high), abs=1e-6 * (1 + abs(low) + abs(high)))
+        wider = extremes(plain.program.relaxed, plain.output, index)
+        assert wider[0] <= low + 1e-6
+        assert high - 1e-6 <= wider[1]
+
+
 def names_of(program: Program) -> tuple[list[str], list[str], int, int, int]:
     logic = [len(program.indicators), len(program.sos1)]
     return program.column_names, program.row_names, program.binaries, *logic
 
 
 def test_size_of_a_drawn_network_by_indicators() -> None:
-    program = encoded("indicator", *drawn()).program
+    program = encoded("indicator:plain", *drawn()).program
     columns, rows, binaries, indicators, sets = names_of(program)
     assert columns == [
         *("x_0", "x_2"),
@@ -135,8 +154,21 @@ def test_size_of_a_drawn_network_by_indicators() -> None:
     assert (terms, rule.upper) == ({"a_1_2": 1, "z_1_2": -1}, 0)
 
 
+def test_the_triangle_is_a_row_for_each_unstable_neuron() -> None:
+    triangles = [f"relu_triangle_{one}" for one in ("1_2", "1_3", "3_0")]
+    above = [f"relu_above_z_{one}" for one in ("1_2", "1_3", "3_0")]
+    for name, more in (
+        ("indicator", triangles),
+        ("sos1", triangles),
+        ("general", triangles + above),
+    ):
+        full, plain = (encoded(one, *drawn()).program for one in (name, f"{name}:plain"))
+        assert full.column_names == plain.column_names
+        assert {*full.row_names} - {*plain.row_names} == {*more}
+
+
 def test_size_of_a_drawn_network_by_sets() -> None:
-    program = encoded("sos1", *drawn()).program
+    program = encoded("sos1:plain", *drawn()).program
     columns, rows, binaries, indicators, sets = names_of(program)
     assert columns == [
         *("x_0", "x_2"),
@@ -152,7 +184,7 @@ def test_size_of_a_drawn_network_by_sets() -> None:
 
 
 def test_size_of_a_drawn_network_by_general_constraints() -> None:
-    program = encoded("general", *drawn()).program
+    program = encoded("general:plain", *drawn()).program
     columns = program.column_names
     assert program.binaries == 0
     assert program.needs == {"general"}
