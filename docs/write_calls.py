@@ -103,11 +103,11 @@ CALLS = (
 RULES = Call("rules", "find_rules", _SEARCHES("ranges.inflate", "rules_of_table"), "Rules")
 MANY = Call("many", "explain_many", "study.study_run.run_many", "Tally")
 
-NETWORK = """an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes."""
-X = """the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-network with a flat input also an image of one channel, or of ``image_shape``, or a row of a table:
-a DataFrame of one row, a Series, a mapping, a list of one mapping; see
+NETWORK = """a model, the path of its file, or its bytes. An :class:`OnnxNetwork`, an ONNX file, an
+``onnx.ModelProto``, or what else :func:`milp_verix.load_network` takes."""
+X = """the input, an array or a row of a table. It has the network's input shape (dimensions of 1
+may be left out) or is flat; for a network with a flat input it may be an image of one channel, or of
+``image_shape``. A row is a DataFrame of one row, a Series, a mapping, a list of one mapping; see
 :mod:`milp_verix.inputs.one_row`."""
 XS = """an array with an input for each entry of its first axis, a sequence of arrays, or the path
 of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet`` file, a row for each
@@ -408,7 +408,8 @@ def _arguments(
 ) -> str:
     """Return the section of a docstring on arguments; of those ``brief`` the first sentence."""
     short = {*brief}
-    entries = [(name, LEAD[name][1]) for name in lead]
+    leads = [(name, LEAD[name][1]) for name in lead]
+    entries = [(name, _first(text) if short else text) for name, text in leads]
     entries += [(row.name, _first(row.text) if row in short else row.text) for row in rows]
     told = (
         _wrapped(f"{name}: {' '.join(text.split())}", width - 8, " " * 4) for name, text in entries

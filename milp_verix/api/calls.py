@@ -75,26 +75,19 @@ def explain(
     return the sound explanation so far, with the features not yet decided in ``unknown``.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
             ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
             :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
@@ -103,9 +96,7 @@ def explain(
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are asked; the explanation is the same, see
             :mod:`milp_verix.searches.strategies`.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -113,8 +104,7 @@ def explain(
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         reuse: whether a check uses points and bounds of earlier checks.
@@ -166,26 +156,19 @@ def minimum(
     locally minimal too, with a counterfactual for each feature.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
             with the least sum is found. Proofs are faster where all costs are whole multiples of a
             unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
@@ -204,9 +187,7 @@ def minimum(
             as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
             and may switch some off.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
@@ -279,34 +260,25 @@ def contrastive(
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
             smallest, or the distance is weighed. A mapping is as for :func:`milp_verix.minimum`.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
@@ -354,30 +326,21 @@ def enumerate_explanations(
     is listed on neither side, and the enumeration is then not complete.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         limit: the most explanations, of both kinds together; None for all.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
@@ -430,26 +393,19 @@ def inflate(
     widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
             :func:`milp_verix.explain`.
         rows: inputs that are worth covering, and whose share in the ranges is counted: an array
@@ -458,17 +414,14 @@ def inflate(
             their whole domain.
         resolution: how near to the end of a real range a counterfactual must be, as a share of the
             feature's room.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
@@ -510,37 +463,27 @@ def check(
     every output (or the one numbered ``output``) moves by at most ``delta``.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         free: the features that may change, by indices or names; see ``features``.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
@@ -586,26 +529,19 @@ def audit(
     soundness may take half of a limited time.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         explanation: the features that are said to keep the prediction: their indices or names; a
             mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for each
             coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
@@ -616,9 +552,7 @@ def audit(
         order: the order in which features are tried, as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -626,8 +560,7 @@ def audit(
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         reuse: whether a check uses points and bounds of earlier checks.
@@ -675,30 +608,21 @@ def relevance(
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         feature: the protected feature, or several, by names or indices.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
@@ -755,33 +679,24 @@ def importance(
     and may take too long for many. ``result.under(index)`` has another index without a search.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
         beside: a score of each feature by another tool, such as a SHAP value, in their order or by
             name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
             of features that the size of these scores orders otherwise than is proven of the index.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
@@ -836,24 +751,18 @@ def robustness_radius(
     step comes within reach.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         free: the features that change together, by indices or names; all of them by default.
         each: whether to bracket the radius of each feature alone instead.
         largest: the largest radius to ask about, in the units of the input; by default that of the
@@ -862,16 +771,13 @@ def robustness_radius(
         scale: of described inputs, the radius of each feature at the radius 1, given as ``epsilon``
             is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for
             a share of each range, radii by name for a factor of these.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
         memory: bytes that the process may hold, or a text such as ``"2 GB"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         tolerances: the distances that separate a proof from noise.
@@ -918,24 +824,18 @@ def epsilon_sweep(
     The radius of the problem itself is not used.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         epsilons: different radii in any sequence, in the units of the input. Of described
             ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
             radii by name; of any two, one is at least as large for every feature.
@@ -944,9 +844,7 @@ def epsilon_sweep(
         order: as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -954,8 +852,7 @@ def epsilon_sweep(
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         reuse: whether a check uses points and bounds of earlier checks.
@@ -1008,26 +905,19 @@ def compare(
     after it, gets an equal share of the time that is left.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
             ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
             ``"pyomo:NAME"``; by default all that are installed.
@@ -1060,8 +950,7 @@ def compare(
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         warm: what a solver keeps from one program to the next.
         reuse: whether a check uses points and bounds of earlier checks.
         tolerances: the distances that separate a proof from noise.
@@ -1102,32 +991,24 @@ def encode_check(
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        network: a model, the path of its file, or its bytes.
+        x: the input, an array or a row of a table.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         free: the features that may change, by indices or names; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
 
     More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
@@ -1166,23 +1047,19 @@ def find_rules(
     rule take any value.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        network: a model, the path of its file, or its bytes.
         rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
-            name.
+        epsilon: radius of the ball, in the units of the input.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         count: the most rules to return.
         tries: rows to explain; three for each rule by default.
         seed: seed of the rows drawn.

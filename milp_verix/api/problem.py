@@ -59,34 +59,35 @@ class Problem(ProblemData):
     question and features are; they can be keys of dictionaries.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
-        x: the input, of the network's input shape (dimensions of 1 may be left out) or flat; for a
-            network with a flat input also an image of one channel, or of ``image_shape``, or a row
-            of a table: a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-            :mod:`milp_verix.inputs.one_row`.
-        epsilon: radius of the ball, in the units of the input, or a radius for each feature by
+        network: a model, the path of its file, or its bytes. An :class:`OnnxNetwork`, an ONNX file,
+            an ``onnx.ModelProto``, or what else :func:`milp_verix.load_network` takes.
+        x: the input, an array or a row of a table. It has the network's input shape (dimensions of
+            1 may be left out) or is flat; for a network with a flat input it may be an image of one
+            channel, or of ``image_shape``. A row is a DataFrame of one row, a Series, a mapping, a
+            list of one mapping; see :mod:`milp_verix.inputs.one_row`.
+        epsilon: radius of the ball, in the units of the input. Or a radius for each feature by
             name; for described ``inputs`` also a share of each feature's range, ``"10%"``, standard
             deviations, ``"0.5sd"``, or ``math.inf`` for the whole domain, see
             :mod:`milp_verix.inputs.radii`.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
+        domain: lower and upper end of the input domain. Scalars or arrays of the input's shape, or
             by the names of the coordinates; also a DataFrame with both ends as its rows.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        features: what is freed together, each coordinate by default. Or ``"pixels"`` (a pixel with
+            its channels), an integer array of the input's shape (group numbers), or lists of flat
+            coordinates.
         feature_names: the features' names, a text for each: in summaries and pictures, and wherever
             an argument takes features.
         label: the class explained, by number or name; it must be the predicted one.
-        against: the class, or classes, that must not overtake the predicted one, by number or name;
-            all others by default.
+        against: the classes that must not overtake the predicted one; by number or name, all others
+            by default.
         output: the output that a regression is about; all of them by default.
         image_shape: the shape in which a flat input is an image: ``(height, width)``, ``(height,
             width, channels)`` or ``(channels, height, width)``. ``features="pixels"``, ``x`` and
             figures follow it.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or a list of its features:
-            domains, whole numbers, categories, and rules between features. ``x`` may then be a
-            mapping from their names to values.
+        inputs: a description of the input, :class:`milp_verix.Inputs` or its features: domains,
+            whole numbers, categories, and rules between features. ``x`` may then be a mapping from
+            their names to values.
 
     Raises:
         InputError: an argument does not fit the network.

@@ -122,7 +122,7 @@ _RESUME = Line("RESULT.json",
 
 QUESTION: tuple[Option, ...] = (  # what a question is about
     Option("epsilon", "Epsilon", REQUIRED, ANYTHING, _BALL,
-        """radius of the ball, in the units of the input, or a radius for each feature by name; for
+        """radius of the ball, in the units of the input. Or a radius for each feature by name; for
         described ``inputs`` also a share of each feature's range, ``"10%"``, standard deviations,
         ``"0.5sd"``, or ``math.inf`` for the whole domain, see :mod:`milp_verix.inputs.radii`.""",
         Line("NUMBER",
@@ -139,12 +139,13 @@ QUESTION: tuple[Option, ...] = (  # what a question is about
         Line("NUMBER",
             """Regression: the change of an output that counts. [classification]""", "number")),
     Option("domain", "Domain", "UNIT_DOMAIN", ANYTHING, _CALLS,
-        """lower and upper end of the input domain, scalars or arrays of the input's shape, or by
+        """lower and upper end of the input domain. Scalars or arrays of the input's shape, or by
         the names of the coordinates; also a DataFrame with both ends as its rows.""",
         Line("LO HI", "Ends of the input domain; inf and -inf are allowed.", "ends")),
     Option("features", "FeaturesLike", "None", ANYTHING, _CALLS,
-        """``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer array of
-        the input's shape (group numbers), or lists of flat coordinates.""",
+        """what is freed together, each coordinate by default. Or ``"pixels"`` (a pixel with its
+        channels), an integer array of the input's shape (group numbers), or lists of flat
+        coordinates.""",
         Line("pixels|FILE",
             """What is freed together: a pixel with its channels, or groups from a file, .npy (a
             group number for each coordinate) or .json (lists of coordinates). [each
@@ -161,8 +162,8 @@ QUESTION: tuple[Option, ...] = (  # what a question is about
             """The class explained, by number or name; it must be the one predicted.""",
             "class")),
     Option("against", "ClassLike | Sequence[ClassLike] | None", "None", FEATURE.or_none(), _CALLS,
-        """the class, or classes, that must not overtake the predicted one, by number or name; all
-        others by default.""",
+        """the classes that must not overtake the predicted one; by number or name, all others by
+        default.""",
         Line("CLASS[,CLASS…]",
             """The classes, by numbers or names, that must not overtake the predicted one. [all
             others]""", "words")),
@@ -177,7 +178,7 @@ QUESTION: tuple[Option, ...] = (  # what a question is about
             """How a flat input is an image, such as 28,28 or 32,32,3, or 3,32,32 where channels
             come first. Pixels, pictures and plots follow it.""", "shape")),
     Option("inputs", "Inputs | Sequence[Feature] | None", "None", ANYTHING, _but("many"),
-        """a description of the input, :class:`milp_verix.Inputs` or a list of its features:
+        """a description of the input, :class:`milp_verix.Inputs` or its features:
         domains, whole numbers, categories, and rules between features. ``x`` may then be a mapping
         from their names to values.""",
         _DESCRIBED),
@@ -191,8 +192,8 @@ QUESTION: tuple[Option, ...] = (  # what a question is about
 
 SEARCH: tuple[Option, ...] = (  # how an answer is looked for
     Option("solver", "str | Solver", '"auto"', SOLVER, _SOLVING,
-        f"""``"auto"``, {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; see
-        ``docs/solvers.md``.""",
+        f"""the solver's name, or an object. Names are ``"auto"``, {_quoted(_NAMES)},
+        ``"pulp:NAME"`` and ``"pyomo:NAME"``; see ``docs/solvers.md``.""",
         Line("|".join(("auto", *_NAMES)),
             """Solver of the programs; also pulp:NAME and pyomo:NAME.""")),
     Option("exactness", "str", '"exact"', TEXT, _TRAVERSING,
@@ -237,7 +238,7 @@ SEARCH: tuple[Option, ...] = (  # how an answer is looked for
         Line("interval|crown|alpha|branched|lp|milp|auto",
             """How neurons are bounded: each tighter and slower than the one before.""")),
     Option("segments", "int", "6", ANYTHING, _BOUNDED,
-        """number of pieces that enclose each smooth activation, such as a sigmoid, 1 to 1,000: more
+        """number of pieces that enclose each smooth activation, 1 to 1,000: more
         pieces decide more checks, and take longer.""",
         Line("N", "Pieces that enclose each smooth activation.", "positive")),
     Option("formulation", "str | Formulation", '"big_m"', ANYTHING, _ENCODED,

@@ -115,9 +115,9 @@ class Search:
     leave features undecided.
 
     Args:
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``; see ``docs/solvers.md``.
+        solver: the solver's name, or an object. Names are ``"auto"``, ``"highs"``, ``"phase"``,
+            ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``,
+            ``"leaves"``, ``"pulp:NAME"`` and ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds from the call on, orders and bounds included; None for no limit. Work
@@ -137,8 +137,8 @@ class Search:
             with optimised slopes), ``"branched"`` (these, then trees of phases), ``"lp"`` or
             ``"milp"``, or a function. ``"auto"`` begins with CROWN, and goes on to slopes and trees
             for checks that take long.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000: more pieces decide more checks, and take longer.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000: more pieces
+            decide more checks, and take longer.
         formulation: how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
             ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each.
         warm: what a solver keeps from one program to the next: ``"rebuilt"`` (nothing),

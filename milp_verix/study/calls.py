@@ -68,21 +68,18 @@ def explain_many(
     that take them.
 
     Args:
-        network: an :class:`OnnxNetwork`, the path of an ONNX file, its bytes, or an
-            ``onnx.ModelProto``; or what else :func:`milp_verix.load_network` takes.
+        network: a model, the path of its file, or its bytes.
         xs: an array with an input for each entry of its first axis, a sequence of arrays, or the
             path of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet`` file, a
-            row for each input. Values are taken as they are.
+            row for each input.
         epsilon: one radius or several, in the units of the inputs.
         norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
         delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain, scalars or arrays of the input's shape, or
-            by the names of the coordinates.
-        features: ``None`` (each coordinate), ``"pixels"`` (a pixel with its channels), an integer
-            array of the input's shape (group numbers), or lists of flat coordinates.
+        domain: lower and upper end of the input domain.
+        features: what is freed together, each coordinate by default.
         feature_names: the features' names, a text for each.
         label: the class explained, by number or name.
-        against: the class, or classes, that must not overtake the predicted one, by number or name.
+        against: the classes that must not overtake the predicted one.
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
         inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file.
@@ -145,9 +142,7 @@ def explain_many(
             "adaptive"]}``; every combination is a task for each input.
         indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
         columns: the columns of a table that make an input, by name and in its order.
-        solver: ``"auto"``, ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-            ``"pyomo:NAME"``.
+        solver: the solver's name, or an object.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: the most seconds for each task.
         check_time_limit: the most seconds for each check.
@@ -155,8 +150,7 @@ def explain_many(
         seed: seed of the order ``"random"``.
         threads: threads that the solver may use, if it can use several.
         bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, such as a sigmoid, 1 to
-            1,000.
+        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
         formulation: how ReLUs become rows and columns.
         warm: what a solver keeps from one program to the next.
         reuse: whether a check uses points and bounds of earlier checks.
