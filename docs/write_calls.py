@@ -106,7 +106,7 @@ MANY = Call("many", "explain_many", "study.study_run.run_many", "Tally")
 NETWORK = """a model, the path of its file, or its bytes. An :class:`OnnxNetwork`, an ONNX file, an
 ``onnx.ModelProto``, or what else :func:`milp_verix.load_network` takes."""
 X = """the input, an array or a row of a table. It has the network's input shape (dimensions of 1
-may be left out) or is flat; for a network with a flat input it may be an image of one channel, or of
+may be left out) or is flat; for a network with a flat input also an image of one channel, or of
 ``image_shape``. A row is a DataFrame of one row, a Series, a mapping, a list of one mapping; see
 :mod:`milp_verix.inputs.one_row`."""
 XS = """an array with an input for each entry of its first axis, a sequence of arrays, or the path

@@ -62,7 +62,7 @@ class Problem(ProblemData):
         network: a model, the path of its file, or its bytes. An :class:`OnnxNetwork`, an ONNX file,
             an ``onnx.ModelProto``, or what else :func:`milp_verix.load_network` takes.
         x: the input, an array or a row of a table. It has the network's input shape (dimensions of
-            1 may be left out) or is flat; for a network with a flat input it may be an image of one
+            1 may be left out) or is flat; for a network with a flat input also an image of one
             channel, or of ``image_shape``. A row is a DataFrame of one row, a Series, a mapping, a
             list of one mapping; see :mod:`milp_verix.inputs.one_row`.
         epsilon: radius of the ball, in the units of the input. Or a radius for each feature by
