@@ -129,11 +129,13 @@ def _prepared(comparison: "Comparison") -> list[str]:
         return []
     by = Counter(one.by for one in comparison.decided if one.answer is not Answer.UNKNOWN)
     left = len(comparison.checks) - len(comparison.decided)
-    decided = "".join(f"{who} decided {n}; " for who, n in by.items())
+    which = f"{counted(left, 'check')} that bounds and an attack leave open"
+    if by:
+        decided = ", ".join(f"{who} decided {n}" for who, n in by.items())
+        which = f"{counted(len(comparison.checks), 'check')}: {decided}, {left} left"
     return [
-        f"{counted(len(comparison.checks), 'check')}: {decided}{left} are left, each solver got "
-        f"{counted(comparison.programs, 'program')} ({comparison.prepared_seconds:.2f} s for that, "
-        "in no solver's time)"
+        f"{which}; each solver got {counted(comparison.programs, 'program')} "
+        f"({comparison.prepared_seconds:.2f} s until then, in no solver's time)"
     ]
 
 
