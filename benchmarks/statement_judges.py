@@ -374,10 +374,11 @@ class Texts:
         known = referee.truth(referee.ball, referee.asked)
         if "holds" in told:
             alone = sum(len(moved) == 1 for moved in known.least)
-            if told["holds"] + told["violated"] + open_ != len(referee.names):
-                refute(f"there are {len(referee.names)} checks")
-            if told["violated"] + open_ < alone or (known.exact and told["violated"] > alone):
-                refute(f"{alone} columns change it alone")
+            if told["holds"] + told["violated"] + open_ != told["programs"]:
+                refute(f"{told['programs']} programs have as many answers")
+            # a column that an attack decides has no program, and one may have several rivals
+            if known.exact and not alone and told["violated"]:
+                refute("no column changes it alone")
         if "size" in told:
             referee.least(int(told["size"]), referee.ball, referee.asked)
         minimum = tree.text.startswith("minimum")

@@ -252,7 +252,10 @@ def _mps_lines(program: ProgramData, cost: FloatArray) -> Iterator[str]:
             yield f" range {name} {high - low:.17g}"
     yield "BOUNDS"
     columns = zip(program.column_names, program.column_lower, program.column_upper, strict=True)
-    for name, low, high in columns:
+    for j, (name, low, high) in enumerate(columns):
+        if program.integer[j] and (low, high) == (0.0, 1.0):
+            yield f" BV bound {name}"  # some readers take implications of such columns alone
+            continue
         yield f" LO bound {name} {low:.17g}" if np.isfinite(low) else f" MI bound {name}"
         yield f" UP bound {name} {high:.17g}" if np.isfinite(high) else f" PL bound {name}"
     yield from _logic(program)

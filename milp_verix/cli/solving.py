@@ -18,12 +18,15 @@ from rich.text import Text
 from milp_verix.base import version
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
+from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
 from milp_verix.cli.model_and_input import files_of, question_of
 from milp_verix.cli.parameters import Case, File, output_option, question_option
 from milp_verix.cli.startup import UNUSABLE
+from milp_verix.comparison.compare import read_checks
+from milp_verix.comparison.exported import write_programs
 from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
@@ -38,11 +41,23 @@ from verix_encodings.arrays import FloatArray
 def export(
     *,
     case: Case,
-    out: Annotated[Path, output_option("FILE", "Write the program here: .lp or .mps.")],
+    out: Annotated[
+        Path,
+        output_option("FILE", "Write the program here: .lp or .mps. With --checks, a folder."),
+    ],
     given: Annotated[GivenOptions, Options("export")],
     rival: Annotated[
-        int | None,
-        question_option("CLASS", "Classification: the class whose margin counts. [the runner-up]"),
+        str | None,
+        question_option(
+            "CLASS|all",
+            "Classification: the class whose margin counts. [the runner-up; all with --checks]",
+        ),
+    ] = None,
+    checks: Annotated[
+        File,
+        question_option(
+            "FILE", "Write the programs of the checks that compare --save-checks keeps."
+        ),
     ] = None,
     columns: Annotated[
         File, output_option("OUT", "Write the map from columns to inputs and neurons here, as CSV.")
@@ -50,13 +65,17 @@ def export(
 ) -> None:
     """Write the program of one check: its least cost gives the highest margin."""
     with refusals():
+        number = _class_number(rival, several=checks is not None)
+        if checks is not None:
+            _export_checks(case, given, checks, number, out)
+            return
         check_folder(out, *files_of(case, given))
         check_folder(columns, out, *files_of(case, given))
         question = question_of(case, given)
         problem, network = question.problem, question.problem.network
         against = getattr(problem.question, "against", None)
         regression = given["delta"] is not None
-        index, what = _margin(network, problem.x, rival, against, regression=regression)
+        index, what = _margin(network, problem.x, number, against, regression=regression)
         encoding = problem.export(**question.own, search=given.search())
         row, constant = encoding.output.row(index, encoding.program.columns)
         equation = f"{what} = {constant:.17g} - cost; above 0 the prediction changes"
@@ -84,6 +103,43 @@ def export(
         f"largest big-M {size.largest_big_m:.4g}; coefficients from {size.least_coefficient:.4g} "
         f"to {size.largest_coefficient:.4g}"
     )
+
+
+def _class_number(rival: str | None, *, several: bool) -> int | None:
+    """Return the class that ``--rival`` names; None for the usual one, or all of ``several``."""
+    if rival is None or (several and rival == "all"):
+        return None
+    try:
+        return int(rival)
+    except ValueError:
+        more = "or all" if several else "and all with --checks"
+        raise InputError(f"--rival is the number of a class, {more}, got {rival!r}") from None
+
+
+def _export_checks(
+    case: Case, given: GivenOptions, checks: Path, rival: int | None, out: Path
+) -> None:
+    """Write the programs of a file of checks to the folder ``out``."""
+    if given["free"] not in (None, "all"):
+        raise InputError("--checks has the free features of each check: leave --free out")
+    question = question_of(case, given)
+    problem, network = question.problem, question.problem.network
+    listed = read_checks(checks, problem.features.count)
+    about = (
+        f"milp-verix {version()}: {network.name}, SHA-256 {network.sha256}",
+        f"input SHA-256 {array_hash(problem.x)}; {problem.ball.norm} ball, radius "
+        f"{problem.ball.epsilon}; formulation {given['formulation']}, bounds by {given['bounds']}",
+    )
+    count = write_programs(
+        problem,
+        listed,
+        rival,
+        given.search(),
+        out,
+        quadratic=bool(given["quadratic"]),
+        comments=tuple(map(printable, about)),
+    )
+    Terminal(soft_wrap=True).print(f"{out}: {counted(count, 'file')}, and manifest.csv")
 
 
 def _margin(

@@ -201,7 +201,7 @@ class Run(Compared):
 
     def count(self, answer: Answer) -> int:
         """Return how many of the answers are ``answer``; of programs, by seed 0, where compared."""
-        if self.each:
+        if self.explanation is None:
             return sum(one.answer is answer for one in self.each if one.seed == 0)
         return self.answers.count(answer)
 

@@ -1,6 +1,12 @@
 """``milp-verix export`` writes the program that a check solves."""
 
+import csv
+import json
 import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import highspy
@@ -10,6 +16,7 @@ from typer.testing import CliRunner
 
 import milp_verix
 from milp_verix.cli.app import app
+from milp_verix.solvers.backends.cbc import binary as cbc_binary
 from tests.support.random_networks import as_layers, dense_network, random_layers
 
 
@@ -110,3 +117,152 @@ def test_what_cannot_be_written_is_refused(
     assert code == 2
     assert re.search(message, text)
     assert "Traceback" not in text
+
+
+def test_programs_of_many_checks_are_read_back_by_all(tmp_path: Path) -> None:
+    checks = tmp_path / "checks.json"
+    checks.write_text(json.dumps({"schema": 1, "features": 64, "checks": [[*range(30)], [1, 9]]}))
+    given = ("examples/digits.onnx", "examples/digits.npz:images[15]", "--epsilon", "0.2")
+    folder = tmp_path / "programs"
+    code, text = run(*given, "--checks", checks, "--rival", "all", "--out", folder)
+    assert code == 0, text
+    assert text == f"{folder}: 36 files, and manifest.csv\n"
+    lines = list(csv.DictReader((folder / "manifest.csv").read_text().splitlines()))
+    assert {line["file"] for line in lines} == {p.name for p in folder.glob("check*")}
+    assert {(line["check"], line["rival"]) for line in lines} == {
+        (check, str(rival)) for check in "01" for rival in range(10) if rival != 7
+    }
+    for line in lines:
+        assert line["sha256"] == sha256((folder / line["file"]).read_bytes()).hexdigest()
+    assert len({line["digest"] for line in lines}) == len(lines) / 2
+    code, text = run(*given, "--checks", checks, "--rival", "3", "--out", tmp_path / "one")
+    assert (code, len([*(tmp_path / "one").glob("check*-rival3.*")])) == (0, 4)
+    for extra, said in (
+        (("--rival", "7"), "the rival 7 is none of 0, 1, 2"),
+        (("--rival", "x"), "--rival is the number of a class, or all, got 'x'"),
+        (("--free", "1,2"), "--checks has the free features of each check"),
+    ):
+        code, text = run(*given, "--checks", checks, *extra, "--out", tmp_path / "none")
+        assert code == 2
+        assert said in text
+
+
+READERS: dict[str, Callable[[Path], float]] = {}
+
+
+def reader(read: Callable[[Path], float]) -> Callable[[Path], float]:
+    READERS[read.__name__] = read
+    return read
+
+
+@reader
+def gurobi(path: Path) -> float:
+    gurobipy = pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    with gurobipy.Env(params={"OutputFlag": 0}) as env:
+        model = gurobipy.read(str(path), env)
+        model.optimize()
+        return float(model.ObjVal)
+
+
+@reader
+def highs(path: Path) -> float:
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    assert model.readModel(str(path)) != highspy.HighsStatus.kError
+    model.run()
+    return float(model.getInfo().objective_function_value)
+
+
+@reader
+def scip(path: Path) -> float:
+    pyscipopt = pytest.importorskip("pyscipopt", reason="PySCIPOpt is not installed")
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(path))
+    model.optimize()
+    return float(model.getObjVal())
+
+
+@reader
+def cbc(path: Path) -> float:
+    command = [str(cbc_binary()), str(path), "-ratio", "0", "-solve", "-quit"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(re.findall(r"Objective value:\s+(\S+)", done.stdout)[-1])
+
+
+@reader
+def glpk(path: Path) -> float:
+    if (binary := shutil.which("glpsol")) is None:
+        pytest.skip("glpsol is not installed")
+    kind = "--lp" if path.suffix == ".lp" else "--freemps"
+    found = path.with_suffix(".out")
+    subprocess.run(
+        [binary, kind, path, "-o", found, "--mipgap", "0"], capture_output=True, check=True
+    )
+    return float(re.findall(r"Objective: .* = (\S+)", found.read_text())[-1])
+
+
+@reader
+def xpress(path: Path) -> float:
+    package = pytest.importorskip("xpress", reason="xpress is not installed")
+    model = package.problem()
+    model.controls.outputlog = 0
+    model.read(str(path))
+    model.optimize()
+    return float(model.attributes.objval)
+
+
+@reader
+def copt(path: Path) -> float:
+    package = pytest.importorskip("coptpy", reason="coptpy is not installed")
+    model = package.Envr().createModel("")
+    model.setParam("Logging", 0)
+    model.read(str(path))
+    model.solve()
+    return float(model.objval)
+
+
+@reader
+def cplex(path: Path) -> float:
+    package = pytest.importorskip("cplex", reason="cplex is not installed")
+    model = package.Cplex()
+    for stream in (model.set_log_stream, model.set_results_stream, model.set_warning_stream):
+        stream(None)
+    model.read(str(path))
+    model.solve()
+    return float(model.solution.get_objective_value())
+
+
+READ = {
+    "big_m": {suffix: {*READERS} for suffix in (".lp", ".mps")},
+    "partition:2": {suffix: {*READERS} for suffix in (".lp", ".mps")},
+    "sos1": {
+        ".lp": {"gurobi", "scip", "cbc", "xpress", "copt", "cplex"},
+        ".mps": {"gurobi", "scip", "cbc", "xpress", "copt", "cplex"},
+    },
+    "indicator": {
+        ".lp": {"gurobi", "scip", "xpress", "copt", "cplex"},
+        ".mps": {"gurobi", "scip", "xpress", "copt", "cplex"},
+    },
+    "general": {".lp": {"gurobi"}},
+}
+"""Who reads a formulation in a format, as ``docs/programs.md`` says."""
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("formulation", READ)
+def test_files_are_read_back_with_the_same_optimum(
+    formulation: str, name: str, tmp_path: Path
+) -> None:
+    given = ("examples/digits.onnx", "examples/digits.npz:images[15]", "--epsilon", "0.2")
+    (tmp_path / "free.json").write_text(json.dumps([*range(12, 40)]))
+    given = (*given, "--free", tmp_path / "free.json", "--rival", "9")
+    code, _ = run(*given, "--out", tmp_path / "reference.mps")
+    assert code == 0
+    expected = highs(tmp_path / "reference.mps")
+    for suffix, readers in READ[formulation].items():
+        path = tmp_path / f"check{suffix}"
+        code, text = run(*given, "--formulation", formulation, "--out", path)
+        assert code == 0, text
+        if name in readers:
+            assert READERS[name](path) == pytest.approx(expected, abs=1e-5)

@@ -86,7 +86,7 @@ def test_what_deeper_bounds_prove_is_left_out(tmp_path: Path) -> None:
     proven = deepening.bounds[-1].upper
     # one margin is asked for a little more than bounds prove, the other for less
     ways = np.array([1e-3, -1e-3])
-    found, _ = deepened(replace(claim, needed=-(proven + ways)))
+    found, _ = deepened(replace(claim, needed=-(proven + ways)), NO_LIMIT)
     assert found.open_.tolist() == [1]
     assert np.all(found.upper <= claim.upper)
     _assert_hold(found)
