@@ -170,7 +170,7 @@ def _header(stream: IO[bytes]) -> _Header:
         shape, fortran, dtype = _READERS[version](head)
     except (SyntaxError, TokenError) as error:
         raise ValueError(f"its header is damaged: {error}") from error
-    if any(dim < 0 for dim in shape):
+    if any(type(dim) is not int or dim < 0 for dim in shape):
         raise ValueError(f"its shape is {shape}")
     return shape, fortran, dtype, head.tell()
 

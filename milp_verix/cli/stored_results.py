@@ -46,7 +46,7 @@ def stored_proof(
 
     data, where = read_data(path)
     kind = data.get("kind")
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise InputError(f"{where} holds {kind!r}, of which there are no certificates")
     result = from_data(data, where, _KINDS[kind])
     own = [one for one in networks if one.sha256 == result.model.sha256]

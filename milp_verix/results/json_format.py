@@ -122,8 +122,9 @@ def _accept_six_digits(data: Data, made: Data) -> None:
     """Take over into ``made`` the words of ``data`` whose numbers have six digits, as once."""
     for level in zip(data.get("levels", ()), made.get("levels", ()), strict=True):
         _accept_six_digits(*level)
+    words = data.get("words")
     for name, word in (made.get("words") or {}).items():
-        stored = (data.get("words") or {}).get(name)
+        stored = words.get(name) if isinstance(words, dict) else None
         (number_stored, *unit), (number, *same) = (str(one).split(" ", 1) for one in (stored, word))
         try:
             close = math.isclose(float(number_stored), float(number), rel_tol=5.1e-6)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -147,10 +148,8 @@ def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[An
         return array_in(path, key if found else "", most=sys.maxsize)
     if suffix != ".npy":
         raise InputError(f"cannot tell what the inputs {source!r} are: {_FORMS}")
-    with (
-        refusing(f"cannot read {path}"),
-        refusing(f"{path} holds no array of numbers", ValueError, EOFError),
-    ):
+    damage = ValueError, EOFError, SyntaxError, TokenError, OverflowError, TypeError
+    with refusing(f"cannot read {path}"), refusing(f"{path} holds no array of numbers", *damage):
         mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     return mapped
 

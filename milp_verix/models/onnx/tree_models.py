@@ -19,7 +19,7 @@ import onnx
 import onnxruntime
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import ModelError, UnsupportedOperatorError
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed
 from milp_verix.inputs.fitted import Column, TableEncoding
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut
@@ -106,6 +106,10 @@ def _combined(
     """Return ``W``, ``c`` and the link: the scores are ``W s + c`` of the sums ``s``."""
     label = f"{node.op_type} {node.name!r}"
     count = stored.trees[0].value.shape[1]
+    if classes == 1:
+        raise UnsupportedOperatorError(
+            f"{label} has a single class, which nothing changes: give a classifier of two or more"
+        )
     read = ("NONE", "SOFTMAX", "LOGISTIC") if classes else ("NONE",)
     if stored.post not in read:
         raise UnsupportedOperatorError(
@@ -235,6 +239,11 @@ class OnnxTreesRunner:
         if not self.labels:
             return None
         found = [str(label) for label in self.session.run(self.names[1:], rows)[0]]
+        if others := {*found} - {*self.labels}:
+            raise ModelError(
+                f"onnxruntime gives the label {min(others)}, which is none of those in the file, "
+                f"{listed(self.labels)}: give the model of its own library"
+            )
         return np.array([self.labels.index(label) for label in found], dtype=np.intp)
 
 

@@ -1,7 +1,8 @@
 """Files of XGBoost, JSON or UBJSON, checked before the library loads them.
 
 The library trusts what stands in a file: a child that is no node, or a length that goes beyond the
-end, can end the process.
+end, can end the process. It gets JSON that is written again from what was read, since it refuses 1
+for a real number, as jq and JavaScript write it.
 """
 
 import json
@@ -26,6 +27,7 @@ _EACH_NODE = (
     *("base_weights", "default_left", "left_children", "right_children", "parents"),
     *("split_conditions", "split_indices", "split_type", "loss_changes", "sum_hessian"),
 )
+_REALS = ("base_weights", "split_conditions", "loss_changes", "sum_hessian", "weight_drop")
 _NUMBERS = {
     b"i": ">i1",
     b"U": ">u1",
@@ -38,8 +40,8 @@ _NUMBERS = {
 _WORDS = {b"T": True, b"F": False, b"Z": None}
 
 
-def whole(content: bytes, path: Path | None) -> bytes:
-    """Return a file as the library reads it: JSON in UTF-8, without blanks before it.
+def whole(content: bytes, path: Path | None) -> tuple[bytes, Any]:
+    """Return a file as the library reads it, and the kind of the wrapper that wrote it, if any.
 
     Raises ``ModelError`` unless its trees are trees, and its arrays fit together.
     """
@@ -47,8 +49,9 @@ def whole(content: bytes, path: Path | None) -> bytes:
         if _JSON.match(text := text_of(content).lstrip().encode()):
             content = text
     with refusing_damage("XGBoost", path):
-        if _JSON.match(content):
-            document = json.loads(content)
+        written = _JSON.match(content) is not None
+        if written:
+            document = json.loads(content, object_hook=_with_reals)
         else:
             document, end = _unpacked(content, 0)
             require(end == len(content), "something stands behind its end")
@@ -58,8 +61,15 @@ def whole(content: bytes, path: Path | None) -> bytes:
                 "UBJSON, and has no 'learner'; give a model that XGBoost's save_model wrote, or an "
                 "ONNX model"
             )
-        _require_learner(document["learner"])
-    return content
+        learner = document["learner"]
+        _require_learner(learner)
+        wrapper = json.loads(learner.get("attributes", {}).get("scikit_learn") or "{}")
+        content = json.dumps(document, ensure_ascii=False).encode() if written else content
+        return content, wrapper.get("_estimator_type")
+
+
+def _with_reals(found: dict[str, Any]) -> dict[str, Any]:
+    return found | {name: [*map(float, found[name])] for name in _REALS if name in found}
 
 
 def refuse_vectors(trees: Sequence[Mapping[str, Any]]) -> None:
@@ -82,6 +92,7 @@ def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
         return found, at + 1
     if kind == b"[" and data[at : at + 1] == b"$":
         require(data[at + 2 : at + 3] == b"#", f"byte {at + 2} is no length")
+        require(data[at + 1 : at + 2] != b"D", f"its list at {at} is of float64, not of float32")
         count, begin = _unpacked(data, at + 3)
         return _numbers(data, data[at + 1 : at + 2], begin, count)
     if kind == b"[":

@@ -155,14 +155,9 @@ class XgboostRunner:
 
 def _loaded(content: bytes, path: Any, xgboost: Any) -> Any:
     """Return the model in a file: a wrapper if a wrapper has written it, else a ``Booster``."""
-    content = whole(content, path)
+    content, kind = whole(content, path)
     try:
-        booster = xgboost.Booster()
-        booster.load_model(bytearray(content))
-        kind = json.loads(booster.attr("scikit_learn") or "{}").get("_estimator_type")
-        if kind not in _WRAPPERS:
-            return booster
-        model = getattr(xgboost, _WRAPPERS[kind])()
+        model = getattr(xgboost, _WRAPPERS.get(kind, "Booster"))()
         model.load_model(bytearray(content))
     except (xgboost.core.XGBoostError, ValueError, TypeError, AttributeError) as error:
         text = first_line(error)

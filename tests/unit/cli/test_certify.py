@@ -33,6 +33,15 @@ def test_a_result_and_its_certificate_need_two_files(command: str, tmp_path: Pat
     assert not path.exists()
 
 
+@pytest.mark.parametrize("kind", [["explanation"], {}, "sweep", None])
+def test_a_file_of_another_kind_has_no_certificate(kind: object, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    result.write_text(json.dumps({**json.loads(explained().to_json()), "kind": kind}))
+    done = run_here("certify", result, MODEL, "-o", tmp_path / "proof.json")
+    assert done.returncode == 2
+    assert "of which there are no certificates" in done.stderr
+
+
 def test_a_resumed_result_may_be_written_over(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     for more in ((), ("--resume", path)):

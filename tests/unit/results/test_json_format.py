@@ -219,3 +219,6 @@ def test_words_with_six_digits_of_earlier_versions_are_read() -> None:
     told["words"]["wage"] = "-1234.5"
     with pytest.raises(InputError, match=r"words\.wage"):
         Explanation.from_json(json.dumps(told))
+    for damaged in (["wage"], "wage", 7):
+        with pytest.raises(InputError, match=r"words is .*, which is not what follows"):
+            Explanation.from_json(json.dumps({**told, "words": damaged}))

@@ -1,10 +1,12 @@
 import csv
+import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from milp_verix import InputError
+from milp_verix.inputs.input_files import read_input
 from milp_verix.study.study_inputs import Inputs, indices_in, inputs_of
 
 VALUES = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -108,6 +110,26 @@ def test_a_table_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         inputs_of(table(tmp_path / "t.csv", rows), 3, columns)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000000000000, 3)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (True, 3)}",
+        "(" * 500,
+    ],
+)
+def test_an_array_with_a_damaged_header_is_refused_as_one_input_is(
+    header: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.npy"
+    size = struct.pack("<H", len(header) + 1)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + size + header.encode() + b"\n" + bytes(24))
+    for read in (lambda: inputs_of(path, 3), lambda: read_input(f"{path}:[0]", (1, 3))):
+        with pytest.raises(InputError, match=r"damaged\.npy"):
+            read()
 
 
 def test_other_inputs_that_do_not_fit_are_refused(tmp_path: Path) -> None:

@@ -247,6 +247,32 @@ def test_base_values_of_the_second_class_are_refused_by_name(base: list[float], 
         load_network(model(node))
 
 
+@pytest.mark.parametrize("labels", [{"classlabels_int64s": [7]}, {"classlabels_strings": ["a"]}])
+def test_a_single_class_is_refused_before_it_ends_the_process(labels: dict[str, Any]) -> None:
+    node = version_3(np.random.default_rng(0), 1, post_transform="LOGISTIC")
+    kept = [one for one in node.attribute if not one.name.startswith("classlabels")]
+    kept += [helper.make_attribute(name, values) for name, values in labels.items()]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    found = model(node)
+    if "classlabels_strings" in labels:
+        found.graph.output[0].type.tensor_type.elem_type = TensorProto.STRING
+    with pytest.raises(UnsupportedOperatorError, match="has a single class, which nothing changes"):
+        load_network(found)
+
+
+def test_a_label_of_onnxruntime_that_is_none_of_the_file_is_told() -> None:
+    node = version_3(np.random.default_rng(0), 2, post_transform="LOGISTIC")
+    columns = {attribute.name: attribute for attribute in node.attribute}
+    columns["classlabels_int64s"].ints[:] = [5, 8]
+    for name in ("class_treeids", "class_nodeids"):
+        columns[name].ints.extend(list(columns[name].ints))
+    columns["class_ids"].ints.extend([1] * len(columns["class_ids"].ints))
+    columns["class_weights"].floats.extend([-v for v in columns["class_weights"].floats])
+    with pytest.raises(ModelError, match=r"gives the label [01], .* none of those .* 5, 8"):
+        load_network(model(node))
+
+
 @pytest.mark.parametrize("place", [0, 99])  # a circle, and nowhere
 def test_damaged_attributes_are_told(place: int) -> None:
     node = version_3(np.random.default_rng(0), 3)

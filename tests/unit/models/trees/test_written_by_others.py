@@ -47,6 +47,52 @@ def test_ubjson_of_xgboost_with_another_key_first(xgboost_file: Path, tmp_path: 
     assert _explained(path) == _explained(xgboost_file)
 
 
+def _without_points(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: _without_points(value) for name, value in found.items()}
+    if isinstance(found, list):
+        return [*map(_without_points, found)]
+    return int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+def test_json_of_xgboost_in_which_whole_numbers_lost_their_points(
+    booster: str, tmp_path: Path
+) -> None:
+    """So jq and JavaScript write it; the library says "from Integer to Number"."""
+    xgboost = pytest.importorskip("xgboost")
+    usual, path = tmp_path / "usual.json", tmp_path / "model.json"
+    options = {"n_estimators": 3, "max_depth": 2, "base_score": 0.5, "booster": booster}
+    xgboost.XGBClassifier(**options).fit(ROWS, LABELS).save_model(usual)
+    written = _without_points(json.loads(usual.read_text()))
+    trees = written["learner"]["gradient_booster"]
+    first = trees.get("gbtree", trees)["model"]["trees"][0]
+    assert {int, float} == {*map(type, first["loss_changes"])}
+    path.write_text(json.dumps(written, indent=2))
+    model, found = mv.load_network(usual), mv.load_network(path)
+    assert np.array_equal(found.evaluate_many(ROWS), model.evaluate_many(ROWS))
+    assert found.facts == model.facts
+
+
+def test_ubjson_of_xgboost_in_float64_is_refused_before_it_ends_the_process(
+    xgboost_file: Path, tmp_path: Path
+) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    path = tmp_path / "model.ubj"
+    xgboost.Booster(model_file=xgboost_file).save_model(path)
+    content, start = path.read_bytes(), b"base_weights[$d#L"
+    at = content.index(start) + len(start)
+    (count,) = struct.unpack_from(">q", content, at)
+    numbers = np.frombuffer(content, ">f4", count, at + 8).astype(">f8").tobytes()
+    wide = content[: at - 3] + b"D#L" + content[at : at + 8] + numbers
+    wide += content[at + 8 + 4 * count :]
+    # of a strange version the library prints what it has read, and float64 ends the process
+    at = wide.index(b"version[#L") + len(b"version[#L") + 8
+    path.write_bytes(wide[:at] + b"Z" + wide[at + 2 :])
+    with pytest.raises(mv.ModelError, match="of float64, not of float32"):
+        mv.load_network(path)
+
+
 @pytest.mark.parametrize("content", [b'{"hello": 1}', b'\xff\xfe{\0"\0a\0"\0:\x001\0}\0'])
 def test_other_json_is_refused_by_what_it_lacks(content: bytes, tmp_path: Path) -> None:
     pytest.importorskip("xgboost")
