@@ -17,6 +17,7 @@ from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
+from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
 from milp_verix.problem.search import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
@@ -148,7 +149,7 @@ def compare(
             errors.print(f"error: {what}; the program is in {path}", markup=False)
     if not found.agree:
         raise typer.Exit(DISAGREEMENT)
-    if found.stopped is not None:
+    if found.stopped == STOPPED:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if found.complete else UNDECIDED)
 

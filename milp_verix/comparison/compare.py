@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from milp_verix.base.arguments import indices_of, integer_of
-from milp_verix.base.clock import Deadline, deadline_in
+from milp_verix.base.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.base.errors import InputError, SolverError, refusing, require_one_of
 from milp_verix.base.files import write_atomically
 from milp_verix.base.stored_kinds import Count, Indices
@@ -26,7 +26,7 @@ from milp_verix.comparison.runs import answered, contrasted, explained, fitting_
 from milp_verix.comparison.timed_solver import Relaxations
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.verdict import INTERRUPTED, Answer
+from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT, Answer
 from milp_verix.problem.problem import PosedProblem
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
@@ -53,8 +53,12 @@ class ChecksFile(TypedDict):
     checks: list[Indices]
 
 
-def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
-    """Return the checks that the sequential traversal to ``explanation`` asks, one a feature."""
+def checks_of(explanation: Explanation, until: Deadline = NO_LIMIT) -> tuple[tuple[int, ...], ...]:
+    """Return the checks that the sequential traversal to ``explanation`` asks, one a feature.
+
+    Together they take the square of the features: those are left out that would be made later than
+    ``until``.
+    """
     irrelevant = set(explanation.irrelevant)
     free: list[int] = []
     checks = []
@@ -62,6 +66,8 @@ def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
         checks.append((*free, feature))
         if feature in irrelevant:
             free.append(feature)
+        if until.passed():
+            break
     return tuple(checks)
 
 
@@ -219,7 +225,10 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         turns = [*self.pairs] * self.rounds
         if self.task == "check" and self.checks is None and self.pairs:
             share = replace(self._share(len(turns) + 1), warm="auto")
-            self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
+            found = explain_problem(self.problem, search=share, **self.ordering)
+            self.checks = checks_of(found, self._whole.leaving(0.5))
+            if len(self.checks) < self.problem.features.count:
+                self.stopped = TIME_LIMIT
             if self.most is not None:
                 self.checks = hard_checks(self.problem, self.checks, self.most, share)
         for number, pair in enumerate(turns):
