@@ -22,6 +22,7 @@ from milp_verix.cli.startup import DISAGREEMENT, EMPTY, INTERRUPTED, UNDECIDED
 from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.comparison.repeated import differences, question_of_record
+from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
 from milp_verix.problem.search import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
@@ -193,10 +194,10 @@ def compare(
         errors.print(f"error: {text}", markup=False)
     if not found.agree:
         raise typer.Exit(DISAGREEMENT)
-    if found.empty is not None and found.stopped is None:
+    if found.empty is not None and found.stopped != STOPPED:
         errors.print(f"error: {found.empty}", markup=False)
         raise typer.Exit(EMPTY)
-    if found.stopped is not None:
+    if found.stopped == STOPPED:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if found.complete else UNDECIDED)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from milp_verix.base.arguments import indices_of, integer_of
-from milp_verix.base.clock import Deadline, deadline_in
+from milp_verix.base.clock import NO_LIMIT, Deadline, deadline_in
 from milp_verix.base.errors import InputError, SolverError, refusing, require_one_of
 from milp_verix.base.files import write_atomically
 from milp_verix.base.stored_kinds import Count, Indices
@@ -28,7 +28,7 @@ from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, min
 from milp_verix.comparison.surroundings import dropped_by, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.oracle.engines.choice import misfit
-from milp_verix.oracle.verdict import INTERRUPTED
+from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
@@ -56,8 +56,12 @@ class ChecksFile(TypedDict):
     checks: list[Indices]
 
 
-def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
-    """Return the checks that the sequential traversal to ``explanation`` asks, one a feature."""
+def checks_of(explanation: Explanation, until: Deadline = NO_LIMIT) -> tuple[tuple[int, ...], ...]:
+    """Return the checks that the sequential traversal to ``explanation`` asks, one a feature.
+
+    Together they take the square of the features: those are left out that would be made later than
+    ``until``.
+    """
     irrelevant = set(explanation.irrelevant)
     free: list[int] = []
     checks = []
@@ -65,6 +69,8 @@ def checks_of(explanation: Explanation) -> tuple[tuple[int, ...], ...]:
         checks.append((*free, feature))
         if feature in irrelevant:
             free.append(feature)
+        if until.passed():
+            break
     return tuple(checks)
 
 
@@ -238,7 +244,10 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         """List the checks, decide what bounds and an attack decide, and keep what they leave."""
         if self.checks is None:
             share = replace(self._share(of), warm="auto")
-            self.checks = checks_of(explain_problem(self.problem, search=share, **self.ordering))
+            found = explain_problem(self.problem, search=share, **self.ordering)
+            self.checks = checks_of(found, self._whole.leaving(0.5))
+            if len(self.checks) < self.problem.features.count:
+                self.stopped = TIME_LIMIT
         deadline = Request.now(self.problem, self._share(of - 1)).deadline
         self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
         self.checks = self.prepared.checks

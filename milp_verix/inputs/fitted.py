@@ -264,16 +264,16 @@ class TableEncoding:
     """The map ``z = x P + q`` of a transformer, or of the steps of a pipeline.
 
     ``columns`` are those that ``z`` depends on, in the table's order; ``matrix`` is ``P``, shape
-    (coordinates, size of z), ``offsets`` is ``q``. ``typical`` has the numbers that
+    (coordinates, size of z), sparse, ``offsets`` is ``q``. ``typical`` has the numbers that
     imputers fill in, by the names of columns. ``jumps`` is ``J``, of the shape of ``P``: NaN where
     a missing number stays one. ``ends`` are the numbers that may be missing.
     """
 
     columns: tuple[Column, ...]
-    matrix: FloatArray
+    matrix: sp.csr_array
     offsets: FloatArray
     typical: Mapping[str, Sequence[float]]
-    jumps: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    jumps: sp.csr_array = field(default_factory=lambda: sp.csr_array((0, 0)))
     ends: tuple[tuple[int, float, float], ...] = ()
 
     @property
@@ -285,28 +285,28 @@ class TableEncoding:
     def joined(self) -> list[str]:
         """Columns that one number of ``z`` depends on together; none if each depends on one."""
         owners = np.repeat([one.name for one in self.columns], [one.width for one in self.columns])
-        for row in ((self.matrix != 0) | (self.jumps != 0)).T:
-            names = dict.fromkeys(owners[row].tolist())
+        read = sp.csc_array((self.matrix != 0) + (self.jumps != 0))
+        for places in np.split(read.indices, read.indptr[1:-1]):
+            names = dict.fromkeys(owners[places].tolist())
             if len(names) > 1:
                 return [*names]
         return []
 
     @property
-    def bends(self) -> tuple[sp.csc_array, FloatArray, FloatArray]:
+    def bends(self) -> tuple[sp.csc_array, FloatArray, sp.csr_array]:
         """``S, l, R`` of ``z = x P + q + max(x S - l, 0) R``, a column of ``S`` for each end.
 
         Numbers are divided by a power of two near the gap, which rounds none of them.
         """
         places, last, code = np.array(self.ends).reshape(-1, 3).T
         at, scale = places.astype(np.intp), 2.0 ** -np.ceil(np.log2(code - last))
-        rows = -code[:, None] * self.matrix[at]
-        rows += self.jumps[at]  # in place: each copy of a wide table is large
-        rows /= (scale * (code - last))[:, None]
+        rows = sp.csr_array(self.matrix[at].multiply(-code[:, None])) + self.jumps[at]
+        rows.data /= np.repeat(scale * (code - last), np.diff(rows.indptr))
         one_each = (scale, at, np.arange(len(at) + 1))
-        return sp.csc_array(one_each, (len(self.matrix), len(at))), last * scale, rows
+        return sp.csc_array(one_each, (self.matrix.shape[0], len(at))), last * scale, rows
 
     def encoded(self, rows: FloatArray) -> FloatArray:
         """Return ``z`` of ``rows``, shape (n, coordinates)."""
         chosen, last, bent = self.bends
         bends: FloatArray = np.maximum(rows @ chosen - last, 0.0) @ bent
-        return rows @ self.matrix + self.offsets + bends
+        return np.asarray(rows @ self.matrix + self.offsets + bends)

@@ -77,10 +77,11 @@ def _choices(encoding: TableEncoding, column: Column, start: int, last: float | 
     """Return the values that rows hold in ``column``; numbers up to ``last``, and NaN then."""
     if column.form != "number":
         return column.listed
-    row = encoding.matrix[start]
+    matrix = encoding.matrix
+    own = slice(*matrix.indptr[start : start + 2])
     found = {0.0, *encoding.typical.get(column.name, ())}
-    for output in np.flatnonzero(row)[:_SCALES]:
-        found |= {float((z - encoding.offsets[output]) / row[output]) for z in _SCALED}
+    for output, slope in [*zip(matrix.indices[own], matrix.data[own], strict=True)][:_SCALES]:
+        found |= {float((z - encoding.offsets[output]) / slope) for z in _SCALED}
     if last is not None:
         found = {last, np.nan, *(value for value in found if value <= last)}
     return np.sort([value for value in found if not abs(value) >= _LARGEST])

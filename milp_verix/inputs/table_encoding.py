@@ -25,6 +25,7 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from milp_verix.base.errors import InputError, first_line, listed
 from milp_verix.inputs.feature import MISSING, is_missing
@@ -99,21 +100,23 @@ def encoding_of(
     used = tuple(columns.known[name] for name in given if name in columns.known)
     starts = accumulate((column.width for column in used), initial=0)
     place = {column.name: start for column, start in zip(used, starts, strict=False)}
-    matrix, jumps = np.zeros((2, sum(column.width for column in used), len(sums)))
+    linear, absent = list[tuple[int, int, float]](), list[tuple[int, int, float]]()
     ends = tuple(one for one in missing if not isinstance(one, str))
     for number, one in enumerate(sums):
         for (name, coordinate), coefficient in one.terms.items():
             if coordinate != _ABSENT:
-                matrix[place[name] + coordinate, number] += coefficient
+                linear.append((place[name] + coordinate, number, coefficient))
             elif columns.known[name].form == "number":
-                jumps[place[name], number] = coefficient
+                absent.append((place[name], number, coefficient))
             else:  # a missing word is a word
                 for word in np.flatnonzero([*map(is_missing, columns.known[name].values)]):
-                    matrix[place[name] + word, number] += coefficient
+                    linear.append((place[name] + int(word), number, coefficient))
+    shape = sum(column.width for column in used), len(sums)
+    matrix, jumps = _summed(linear, shape), _summed(absent, shape)
     constants = np.array([one.constant for one in sums])
     numbers = {place[one.name]: one.name for one in used if one.form == "number"}
     for at in (one[0] for one in ends):
-        if at not in numbers or np.isnan(jumps[at]).any():
+        if at not in numbers or np.isnan(jumps[[at]].data).any():
             name = numbers.get(at, "a column of words")
             raise InputError(
                 f"{name} may be missing, and no imputer of the pipeline fills it in before the "
@@ -121,6 +124,14 @@ def encoding_of(
                 f"{name} out of missing; Inputs.from_pipeline describes missing words"
             )
     return TableEncoding(used, matrix, constants, columns.typical, jumps, ends)
+
+
+def _summed(entries: Sequence[tuple[int, int, float]], shape: tuple[int, int]) -> sp.csr_array:
+    """Return the sparse matrix of row, column and number; zeros are left out."""
+    rows, columns, numbers = np.array(entries).reshape(-1, 3).T
+    matrix = sp.csr_array((numbers, (rows.astype(np.intp), columns.astype(np.intp))), shape)
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def refuse_joined(encoding: TableEncoding, estimator: Any) -> None:

@@ -267,8 +267,8 @@ class Comparison(Compared):
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where
     explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
-    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C. ``against``, ``output`` and the
-    ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
+    median time. ``stopped`` is ``"interrupted"`` after Ctrl-C, or the limit that left checks out.
+    ``against``, ``output`` and the ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
     seconds, ``check_time_limit`` for each program, or for each check of an explanation.
 
     ``decided`` are the checks that bounds or an attack decided, once, in ``prepared_seconds`` with
@@ -362,8 +362,8 @@ class Comparison(Compared):
 
     @property
     def complete(self) -> bool:
-        """True if every run decided everything."""
-        return not any(run.unknown or run.stopped for run in self.runs)
+        """True if every run decided everything, and no limit left checks out."""
+        return self.stopped is None and not any(run.unknown or run.stopped for run in self.runs)
 
     def __repr__(self) -> str:
         state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")

@@ -46,6 +46,7 @@ from verix_encodings.crown import upper_form
 _ROUNDS = 3  # of rankings; not measured
 _HALVINGS = 6  # of the prefix that is free: to a 64th of the features; not measured
 _LEAST_DISTANCE = 1e-9  # of a margin from zero, in logits, to divide by
+_BOXES = 2**21  # coordinates of boxes that are bounded together: all at once are their square
 
 
 def influence(
@@ -59,7 +60,7 @@ def influence(
     contested = _contested(problem, deadline, whole)
     margins = contested.margins
     if margins.stepped:
-        return _alone(problem, margins)
+        return _alone(problem, margins, deadline)
     every = unit_rows(range(margins.output_size), margins.output_size)
     form = upper_form(margins, contested.bounds, len(margins.nodes), every)
     return _shares(problem, margins, dense(form.coefficients))
@@ -77,7 +78,7 @@ def adaptive(
     """
     margins = _contested(problem, deadline, whole).margins
     if margins.stepped:
-        return _alone(problem, margins)
+        return _alone(problem, margins, deadline)
     ranking, rounds = influence(problem, deadline, whole), []
     for _ in range(_ROUNDS):
         order = np.argsort(ranking, kind="stable").tolist()
@@ -107,17 +108,24 @@ def _shares(problem: ProblemData, margins: Network, slopes: FloatArray) -> Float
     return np.asarray(shares.max(axis=0))
 
 
-def _alone(problem: ProblemData, margins: Network) -> FloatArray:
+def _alone(problem: ProblemData, margins: Network, deadline: Deadline) -> FloatArray:
     """Return the influence of each feature by bounds with it alone free; shape (features,)."""
-    x, outer = problem.x.astype(np.float64), problem.ball.outer
-    owner = problem.features.of_coordinate[None, :] == np.arange(problem.features.count)[:, None]
-    lower, upper = np.where(owner, outer.lower, x), np.where(owner, outer.upper, x)
-    values = [(lower, upper)]
-    for node in margins.nodes:
-        values.append(node.enclosure(values.__getitem__))
-    at_x = margins.evaluate(x)
+    x, outer, features = problem.x.astype(np.float64), problem.ball.outer, problem.features
+    at_x, found = margins.evaluate(x), list[FloatArray]()
     distance = np.maximum(-at_x, _LEAST_DISTANCE)
-    return np.asarray(((values[-1][1] - at_x) / distance).max(axis=1))
+    step = max(_BOXES // x.size, 1)
+    for first in range(0, features.count, step):
+        some = range(first, min(first + step, features.count))
+        deadline.require_time()
+        moved = features.coordinates(some)
+        rows = features.of_coordinate[moved] - first
+        lower, upper = np.tile(x, (2, len(some), 1))
+        lower[rows, moved], upper[rows, moved] = outer.lower[moved], outer.upper[moved]
+        values = [(lower, upper)]
+        for node in margins.nodes:
+            values.append(node.enclosure(values.__getitem__))
+        found.append(((values[-1][1] - at_x) / distance).max(axis=1))
+    return np.concatenate(found)
 
 
 def _worst_points(

@@ -97,6 +97,17 @@ def of_description(
     return Case(model, rows[0], rows[:50], {"epsilon": epsilon, "inputs": inputs})
 
 
+def of_columns(columns: int, trees: int = 0) -> Case:
+    """Return the case of a linear model, or of a forest, of so many columns: not yet read."""
+    from sklearn.ensemble import ExtraTreesClassifier
+    from sklearn.linear_model import RidgeClassifier
+
+    table = np.random.default_rng(1).random((100, columns))
+    model = ExtraTreesClassifier(trees, random_state=0) if trees else RidgeClassifier()
+    model.fit(table, table[:, 0] > 0.5)
+    return Case(model, table[0], table[:50], {"epsilon": 0.02, "domain": (0, 1)})
+
+
 def of_missing(columns: int) -> Case:
     """Return the case of a linear model of a table, each of whose columns may be missing."""
     import pandas as pd
@@ -136,10 +147,12 @@ SIZES: dict[str, Callable[[], Case]] = {
     "classes": lambda: of_network(50, 30, 2000),
     "trees": lambda: of_trees(n_estimators=5000, num_leaves=4),
     "depth": lambda: of_trees(rows=20_000, n_estimators=4, num_leaves=5000, max_depth=-1),
+    "columns of trees": lambda: of_columns(20_000, trees=30),
     "layers": lambda: of_network(20, *[20] * 200, 5),
     "groups": lambda: of_network(12_000, 30, 5, features=np.arange(12_000) // 2),
     "rows": lambda: of_network(30, 30, 5, rows=200_000),
     "rivals": lambda: of_network(200, 100, 100, 1000, alike=1e-3),
+    "columns": lambda: of_columns(20_000),
     "missing": lambda: of_missing(2500),
     "described": lambda: of_description(numbers(300, continuous, 1), "20%"),
     "many described": lambda: of_description(numbers(20_000, continuous, 1), "10%"),

@@ -54,7 +54,7 @@ def require_equal(
     ``rounding`` is relative to the largest of each output. Raises ``InputError`` for a row of
     ``frame`` that is not in the table, and where no rows can be made and none are given.
     """
-    if not (np.isfinite(encoding.matrix).all() and np.isfinite(encoding.offsets).all()):
+    if not (np.isfinite(encoding.matrix.data).all() and np.isfinite(encoding.offsets).all()):
         raise InputError(
             "the pipeline encodes a missing word as NaN, which its network does not take: fit its "
             "OrdinalEncoder with encoded_missing_value=-1 on a table that has some"
@@ -257,6 +257,7 @@ def _times(graph: Any, matrix: Any, inputs: list[str], made: str) -> list[onnx.N
     """Return nodes of a row times ``matrix``, plus offsets; few entries are picked singly."""
     row, stored, *offsets = inputs
     (height, width), columns = matrix.shape, sp.csc_array(matrix)
+    columns.eliminate_zeros()
     counts = np.diff(columns.indptr)
     most = int(counts.max(initial=0))
     if height * width <= _DENSE or _SPARSE * most > height:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed
@@ -155,7 +156,7 @@ class _Entries(TableColumns):
     def __init__(self, model: onnx.ModelProto, signature: Signature, tensor: str) -> None:
         size = int(np.prod(signature.input_shape))
         if tensor == signature.input_name:
-            self._session, matrix, offsets = None, np.eye(size), np.zeros(size)
+            self._session, matrix, offsets = None, sp.eye_array(size), np.zeros(size)
             self.precision = signature.dtype
         else:
             before = Signature(
@@ -174,7 +175,9 @@ class _Entries(TableColumns):
             made = self._session.run([tensor], np.zeros((1, size)))[0]
             self.precision = np.dtype(made.dtype.type)
         names = tuple(Column(f"x{place}") for place in range(size))
-        super().__init__(None, TableEncoding(names, matrix, offsets, {}), lambda rows: rows)
+        super().__init__(
+            None, TableEncoding(names, sp.csr_array(matrix), offsets, {}), lambda rows: rows
+        )
         self._tensor, self._dtype = tensor, signature.dtype
 
     def numbers(self, rows: FloatArray) -> FloatArray:

@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from milp_verix.base.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.fitted import TableEncoding
 from milp_verix.inputs.pipeline import table_of
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 
 _NEAR = 3
 """Binary digits of the distance in which ``θ`` is looked for, around the affine map's inverse.
@@ -41,7 +42,8 @@ class TableColumns:
         widths = [column.width for column in encoding.columns]
         self.starts, self.size = encoding.starts, sum(widths)
         owner = np.repeat(np.arange(len(widths)), widths)
-        self._owners = [np.unique(owner[row != 0]) for row in encoding.matrix.T]
+        read = sp.csc_array(encoding.matrix)
+        self._owners = [np.unique(owner[at]) for at in np.split(read.indices, read.indptr[1:-1])]
 
     @property
     def width(self) -> int:
@@ -146,7 +148,7 @@ class TableColumns:
         turns[order] = np.concatenate([np.arange(count) for count in counts])
         coordinates = np.array(self.starts, dtype=np.intp)[places]
         wanted, plain = np.asarray(outputs, dtype=np.intp), self._plain(int(counts.max(initial=1)))
-        slopes = self.encoding.matrix[coordinates, wanted]
+        slopes = dense(self.encoding.matrix[coordinates, wanted])
         rising = slopes > 0
 
         def left(ordinals: IntArray) -> BoolArray:

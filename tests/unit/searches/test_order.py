@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier
 
 from milp_verix import Problem
 from milp_verix.base.errors import InputError
-from milp_verix.searches.order import sensitivity
+from milp_verix.searches import order
+from milp_verix.searches.order import influence, sensitivity
 from tests.support.counterfactual_checks import run
 from tests.support.orders import make_order
 from tests.support.random_networks import as_layers, convolutional, dense_network, random_layers
@@ -172,3 +174,13 @@ def test_unknown_names_are_refused_with_the_known_ones(tmp_path: Path) -> None:
         make_order(problem, "backwards")
     with pytest.raises(InputError, match="'mirror'; choose one of reversal, deletion"):
         make_order(problem, "sensitivity", transformation="mirror")
+
+
+def test_influence_on_trees_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(0).random((80, 7))
+    fitted = ExtraTreesClassifier(9, random_state=0).fit(table, table[:, 0] > table[:, 1])
+    problem = Problem(fitted, table[0], epsilon=0.4, features=[[0, 4], [1], [5, 2, 3], [6]])
+    whole = influence(problem)
+    monkeypatch.setattr(order, "_BOXES", 14)  # two features at once
+    assert np.array_equal(influence(problem), whole)
+    assert np.unique(whole).size > 2
