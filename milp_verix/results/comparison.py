@@ -268,8 +268,9 @@ class Comparison(Compared):
     ``checks`` are those compared, each the free ones of ``features`` features; None where
     explanations were. ``runs`` are in the order asked for; of several ``rounds``, the run with the
     median time. ``stopped`` is ``"interrupted"`` after Ctrl-C, or the limit that left checks out.
-    ``against``, ``output`` and the ``rules``, as texts, narrow the question. ``time_limit`` holds for the whole comparison, in
-    seconds, ``check_time_limit`` for each program, or for each check of an explanation.
+    ``against``, ``output`` and the ``rules``, as texts, narrow the question. ``time_limit`` holds
+    for the whole comparison, in seconds, ``check_time_limit`` for each program, or for each check
+    of an explanation.
 
     ``decided`` are the checks that bounds or an attack decided, once, in ``prepared_seconds`` with
     those that they left open. Each program was solved with ``seeds`` seeds. ``machine``,
