@@ -251,7 +251,7 @@ def _decided(engine: Engine, claim: Claim) -> tuple[Verdict, str | None]:
     try:
         return engine.decide(claim).verdict, None
     except LicenceLimitError as error:
-        return Verdict(Answer.UNKNOWN, reason=f"not run: {error}"), "not run"
+        status, reason = "not run", f"not run: {error}"
     except MemoryError:
         status, reason = "failed", MEMORY_LIMIT
     except Exception as error:

@@ -285,7 +285,7 @@ class ProgramWatch:
         if not clock.solves:
             # an engine without sessions has no other clock
             own = record.seconds if clock.time == self._before else record.solver_seconds
-            return replace(record, solver_seconds=own)
+            return replace(record, solver_seconds=own, nodes=verdict.effort.nodes or None)
         first, last = clock.solves[0], clock.solves[-1]
         result = last.result
         bound = result.bound if np.isfinite(result.bound) else None
