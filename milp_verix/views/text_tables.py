@@ -151,7 +151,8 @@ def _verdict(comparison: "Comparison") -> list[str]:
         every = (*comparison.disagreements, *comparison.conflicts, *comparison.unequal)
         return [f"disagreement: {found}" for found in every]
     unknown = sum(run.unknown for run in comparison.runs)
-    left = f"; {unknown} answers are unknown" if unknown else ""
+    verb = "is" if unknown == 1 else "are"
+    left = f"; {counted(unknown, 'answer')} {verb} unknown" if unknown else ""
     if len(comparison.runs) == 1:
         return [f"one run, nothing to hold it against{left}"]
     return [f"no two definite answers contradict each other{left}"]
