@@ -140,7 +140,7 @@ def refuse_missing_names(names: Sequence[str], given: Sequence[str], what: str) 
     found = same_names(names, given)
     missing = [name for name in names if name not in found]
     if missing:
-        close = closest(missing[0], [name for name in given if name not in names])
+        close = closest(missing[0], {*given} - {*names})
         remedy = "" if close is None else f" Is {close!r} meant for {missing[0]!r}? Rename it."
         raise InputError(
             f"{what} needs a value for each feature; missing: {listed(missing, 5)}; the names seen "
@@ -158,10 +158,17 @@ def numbers_in(row: Mapping[str, Any]) -> list[float]:
 
 
 def _left_out(given: Sequence[str], used: Sequence[str], what: str) -> tuple[str, ...]:
+<<<<<<< HEAD
     # an index without a name has an empty one
     extra = [name if name.strip() else repr(name) for name in given if name not in {*used}]
     text = "it is no feature" if len(extra) == 1 else "they are no features"
     return (f"left out of {what}, as {text}: {listed(extra)}",) if extra else ()
+=======
+    known = {*used}  # an index without a name has an empty one
+    extra = [name if name.strip() else repr(name) for name in given if name not in known]
+    told = "it is no feature" if len(extra) == 1 else "they are no features"
+    return (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
+>>>>>>> st-words
 
 
 def _refuse_several(count: int) -> None:

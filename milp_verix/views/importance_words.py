@@ -142,7 +142,8 @@ def relevance_sentence(found: Relevance) -> str:
 
 def _moving(found: Relevance) -> list[int]:
     """Return the protected features that have room to change."""
-    return [feature for feature in found.features if feature not in {*found.still}]
+    still = {*found.still}
+    return [feature for feature in found.features if feature not in still]
 
 
 def _part(found: Relevance) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.cells import code_in
+from milp_verix.inputs.feature import Feature
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.nearest_point import nearest_point
@@ -36,6 +37,8 @@ from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
 
 State: TypeAlias = tuple[Span, ...]
 """A span for each axis: a box of inputs."""
+_WHOLE = 2.0**53
+"""Whole numbers below this one are all in float64."""
 
 
 # no slots: what is derived from the axes is computed once
@@ -260,6 +263,9 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
     found = np.zeros((len(frame), inputs.size))
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         names = columns[feature.name]
+        if (plain := _plain(feature, frame[names[0]])) is not None:
+            found[:, group[0]] = plain
+            continue
         cells = [*zip(*(frame[name].tolist() for name in names), strict=True)]
         codes = {one: code_in(feature, cell_of(feature, names, one)) for one in {*cells}}
         numbers = np.array([codes[one] for one in cells])
@@ -268,10 +274,28 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
     return found
 
 
+<<<<<<< HEAD
 def rows_inside(regions: Regions, state: State, rows: FloatArray, ranges: Ranges) -> BoolArray:
     """Mark the ``rows``, (R, d), in the proven box and in the ``ranges`` as printed; shape (R,)."""
     problem_at = regions.problem_at(state)
     assert problem_at is not None  # the input itself is in it
+=======
+def _plain(feature: Feature, column: Any) -> FloatArray | None:
+    """Return a column of numbers at once; None if a cell may be something else."""
+    if feature.values or not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "fiu":
+        return None
+    found = column.to_numpy(np.float64, copy=True)
+    gone = np.isnan(found) & feature.missing
+    known = (np.abs(found) < _WHOLE) & ((found <= feature.last) | (not feature.missing))
+    found[gone] = feature.top
+    return found if np.all(gone | known) else None
+
+
+def rows_inside(regions: Regions, state: State, rows: FloatArray, told: Ranges) -> BoolArray:
+    """Mark the ``rows``, (R, d), in the proven box and in the ranges as ``told``; shape (R,)."""
+    posed = regions.posed(state)
+    assert posed is not None  # the input itself is in it
+>>>>>>> st-words
     lower, upper = (np.array(end) for end in regions.ends(state))
     for one in ranges.ranges:
         (at, *others) = ranges.groups[one.feature]
