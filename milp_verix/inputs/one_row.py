@@ -158,17 +158,10 @@ def numbers_in(row: Mapping[str, Any]) -> list[float]:
 
 
 def _left_out(given: Sequence[str], used: Sequence[str], what: str) -> tuple[str, ...]:
-<<<<<<< HEAD
-    # an index without a name has an empty one
-    extra = [name if name.strip() else repr(name) for name in given if name not in {*used}]
-    text = "it is no feature" if len(extra) == 1 else "they are no features"
-    return (f"left out of {what}, as {text}: {listed(extra)}",) if extra else ()
-=======
     known = {*used}  # an index without a name has an empty one
     extra = [name if name.strip() else repr(name) for name in given if name not in known]
-    told = "it is no feature" if len(extra) == 1 else "they are no features"
-    return (f"left out of {what}, as {told}: {listed(extra)}",) if extra else ()
->>>>>>> st-words
+    text = "it is no feature" if len(extra) == 1 else "they are no features"
+    return (f"left out of {what}, as {text}: {listed(extra)}",) if extra else ()
 
 
 def _refuse_several(count: int) -> None:

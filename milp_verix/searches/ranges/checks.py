@@ -235,14 +235,14 @@ class BoxChecks:
             self.climb([state], each=_TRIES)
             if (known := self.known.refuting(state)) is not None:
                 return known
-        problem_at = self.regions.problem_at(state)
-        if problem_at is None:
+        problem = self.regions.problem_at(state)
+        if problem is None:
             if self.regions.empty(state):
                 return Verdict(Answer.HOLDS)
             return Verdict(Answer.UNKNOWN, reason="no input is known that satisfies the rules")
-        free = np.flatnonzero(problem_at.ball.outer.lower < problem_at.ball.outer.upper)
+        free = np.flatnonzero(problem.ball.outer.lower < problem.ball.outer.upper)
         # what an oracle prepares and reuses is for sets that grow
-        with Oracle(problem_at, replace(self.request.search, reuse=False)) as oracle:
+        with Oracle(problem, replace(self.request.search, reuse=False)) as oracle:
             verdict = oracle.check(free, deadline.limited(self.request.check_limit))
             self.tally.add(oracle)
         return verdict

@@ -274,12 +274,6 @@ def _of_frame(frame: Any, inputs: Inputs, columns: Mapping[str, list[str]]) -> F
     return found
 
 
-<<<<<<< HEAD
-def rows_inside(regions: Regions, state: State, rows: FloatArray, ranges: Ranges) -> BoolArray:
-    """Mark the ``rows``, (R, d), in the proven box and in the ``ranges`` as printed; shape (R,)."""
-    problem_at = regions.problem_at(state)
-    assert problem_at is not None  # the input itself is in it
-=======
 def _plain(feature: Feature, column: Any) -> FloatArray | None:
     """Return a column of numbers at once; None if a cell may be something else."""
     if feature.values or not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "fiu":
@@ -291,11 +285,10 @@ def _plain(feature: Feature, column: Any) -> FloatArray | None:
     return found if np.all(gone | known) else None
 
 
-def rows_inside(regions: Regions, state: State, rows: FloatArray, told: Ranges) -> BoolArray:
-    """Mark the ``rows``, (R, d), in the proven box and in the ranges as ``told``; shape (R,)."""
-    posed = regions.posed(state)
-    assert posed is not None  # the input itself is in it
->>>>>>> st-words
+def rows_inside(regions: Regions, state: State, rows: FloatArray, ranges: Ranges) -> BoolArray:
+    """Mark the ``rows``, (R, d), in the proven box and in the ``ranges`` as printed; shape (R,)."""
+    problem = regions.problem_at(state)
+    assert problem is not None  # the input itself is in it
     lower, upper = (np.array(end) for end in regions.ends(state))
     for one in ranges.ranges:
         (at, *others) = ranges.groups[one.feature]
@@ -308,8 +301,8 @@ def rows_inside(regions: Regions, state: State, rows: FloatArray, told: Ranges) 
                 # a number that is told is the model's own that is nearest
                 end[at] = tighter(end[at], float(ranges.input.dtype.type(float(text))))
     near = np.flatnonzero(np.all((lower <= rows) & (rows <= upper), axis=1))
-    dtype = problem_at.x.dtype
-    ball, points = problem_at.ball, rows[near].astype(dtype)
+    dtype = problem.x.dtype
+    ball, points = problem.ball, rows[near].astype(dtype)
     exact = np.all(points.astype(np.float64) == rows[near], axis=1)
     exact &= np.all((ball.inner_lower <= points) & (points <= ball.inner_upper), axis=1)
     if ball.mixed is not None:
