@@ -225,7 +225,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             self._pair = pair
             self.show()
             try:
-                run = self._way(pair, self._share(len(turns) - number), seed)()
+                run = self._run(pair, self._share(len(turns) - number), seed)
             except (SolverError, InputError) as error:  # a way of warm that it does not have
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
@@ -281,19 +281,17 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         limit = self.search.time_limit if left == inf else deadline_in(max(left, 0.0) / of)
         return replace(self.search, time_limit=limit)
 
-    def _way(self, pair: Pair, search: Search, seed: int) -> Callable[[], Run]:
-        """Return what runs a pair."""
+    def _run(self, pair: Pair, search: Search, seed: int) -> Run:
         if self.task == "minimum":
-            return partial(minimised, self.problem, pair, search, self.master)
+            return minimised(self.problem, pair, search, self.master)
         if self.task == "contrastive":
-            return partial(contrasted, self.problem, pair, search)
+            return contrasted(self.problem, pair, search)
         if self.prepared is None:
-            return partial(explained, self.problem, pair, search, self.ordering)
-        given, handling = (
-            (self.problem, pair, self.prepared, search),
-            replace(self.handling, seed=seed),
+            return explained(self.problem, pair, search, self.ordering)
+        handling = replace(self.handling, seed=seed)
+        return solved(
+            self.problem, pair, self.prepared, search, handling, relaxations=self.relaxations
         )
-        return partial(solved, *given, handling, relaxations=self.relaxations)
 
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
         problem, question = self.problem, self.problem.question
