@@ -217,7 +217,16 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
         turns = [(pair, seed) for seed in range(self.seeds) for pair in self.pairs] * self.rounds
         if self.task == "check" and self.pairs:
-            self._prepare(len(turns) + 2)
+            if self.checks is None:
+                share = replace(self._share(len(turns) + 2), warm="auto")
+                found = explain_problem(self.problem, search=share, **self.ordering)
+                self.checks = checks_of(found, self._whole.leaving(0.5))
+                if len(self.checks) < self.problem.features.count:
+                    self.stopped = TIME_LIMIT
+            deadline = Request.now(self.problem, self._share(len(turns) + 1)).deadline
+            # what bounds and an attack decide, and what they leave to the solvers
+            self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
+            self.checks = self.prepared.checks
         for number, (pair, seed) in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
@@ -239,18 +248,6 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             self.save()
         if not self._finished:
             raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
-
-    def _prepare(self, of: int) -> None:
-        """List the checks, decide what bounds and an attack decide, and keep what they leave."""
-        if self.checks is None:
-            share = replace(self._share(of), warm="auto")
-            found = explain_problem(self.problem, search=share, **self.ordering)
-            self.checks = checks_of(found, self._whole.leaving(0.5))
-            if len(self.checks) < self.problem.features.count:
-                self.stopped = TIME_LIMIT
-        deadline = Request.now(self.problem, self._share(of - 1)).deadline
-        self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
-        self.checks = self.prepared.checks
 
     def _state(self) -> Pair:
         return self._pair
