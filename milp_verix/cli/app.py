@@ -40,6 +40,7 @@ report: Write a page with tables, distributions and a gallery that needs no netw
 certify: Write a proof of a stored explanation that is checked without a solver and without trust.
 compare: Run the same checks, or the same explanation, on solvers and formulations side by side.
 export: Write the program of one check: its least cost gives the highest margin.
+instances: Write programs of generated networks and trees as instances, and prove their optima.
 solvers: Show the solvers: installed or not, version, licence, abilities, and a self-test.
 """.splitlines()
 )
@@ -49,6 +50,7 @@ _ELSEWHERE = {
     "batch": "studying",
     **dict.fromkeys(("certify", "columns", "report"), "stored_results"),
     "compare": "comparing",
+    "instances": "instancing",
     **dict.fromkeys(("export", "solvers"), "solving"),
 }
 """The modules of the commands that are not in ``cli.searching``."""

@@ -45,8 +45,7 @@ def write_programs(
     lines: list[dict[str, Any]] = []
     for number, free in enumerate(checks):
         encoding = encode_problem(problem, free, quadratic=quadratic, search=search)
-        size = encoding.output.constant.size
-        rivals = getattr(problem.question, "rivals", [*range(size)])
+        rivals = rivals_of(problem, encoding.output.constant.size)
         if rival is not None and rival not in rivals:
             raise InputError(f"the rival {rival} is none of {', '.join(map(str, rivals))}")
         for index, name in enumerate(rivals):
@@ -70,6 +69,11 @@ def write_programs(
             ]
     written_as_csv(COLUMNS, lines, folder / "manifest.csv")
     return len(lines)
+
+
+def rivals_of(problem: ProblemData, margins: int) -> list[int]:
+    """Return the class behind each of the ``margins``; of a regression, their numbers."""
+    return [*getattr(problem.question, "rivals", range(margins))]
 
 
 def _written(program: Program, cost: FloatArray, stem: Path, comments: Sequence[str]) -> list[Path]:
