@@ -37,6 +37,7 @@ SHOWN = {
     "columns   = ": "the grammar of rows and pictures; test_statements.py reads by it, too",
     "from dataclasses import dataclass\nfrom typing import ClassVar\n": "test_new_kind.py runs it",
     '@operator("HardSigmoid")': "test_new_kind.py runs it; it would stay registered",
+    "$ milp-verix instances library": "minutes; test_instances.py makes the small ones",
     "image, mask = lime_explanation": "LIME is in the extra rivals alone; the next block is alike",
 }
 """How blocks begin that are not run here, and why. The documents mark them."""
