@@ -71,9 +71,13 @@ def test_checks_are_saved_and_answered(tmp_path: Path) -> None:
     assert done.exit_code == 0
     head, *rows = lines(done)
     assert head[2:5] == ["holds", "violated", "unknown"]
-    size = explained().size
-    assert [row[2:5] for row in rows[:2]] == [[str(64 - size), str(size), "0"]] * 2
-    assert json.loads(out.read_text())["checks"] == json.loads(checks.read_text())["checks"]
+    data, size = json.loads(out.read_text()), explained().size
+    for run_ in data["runs"]:
+        counts = [run_["answers"].count(answer) for answer in ("holds", "violated", "unknown")]
+        assert counts == [64 - size, size, 0]
+        assert run_["programs"] == len(run_["each"])
+    assert [row[2] for row in rows[:2]] == [str(run_["holds"]) for run_ in data["runs"]]
+    assert data["checks"] == json.loads(checks.read_text())["checks"]
 
 
 def test_options_reach_the_comparison(tmp_path: Path) -> None:

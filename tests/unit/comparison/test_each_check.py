@@ -45,6 +45,7 @@ def _relaxed_optimum(program: Program, cost: NDArray[np.float64]) -> float:
     return float(found.fun)
 
 
+@pytest.mark.usefixtures("unattacked")
 @pytest.mark.parametrize("seed", range(8))
 def test_records_agree_with_scipy_about_the_program(seed: int, tmp_path: Path) -> None:
     model = dense_network(random_layers(np.random.default_rng(seed), (6, 8, 6, 2)), tmp_path)
