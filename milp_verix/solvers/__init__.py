@@ -111,12 +111,17 @@ def _added(name: str) -> Solver:
     # whatever the package raises
     with refusing(f"the solver {name!r} of an installed package fails", Exception):
         found = added_solvers()[name].load()
-    parts = ("name", "licence", "capabilities", "unavailable", "open")
-    lacking = [part for part in parts if not hasattr(found, part)]
+    lacking = lacking_parts(found)
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
         raise InputError(f"the solver {name!r} of an installed package {why}")
     return cast("Solver", found)
+
+
+def lacking_parts(found: object) -> list[str]:
+    """Return the attributes of a :class:`Solver` that an object lacks."""
+    parts = ("name", "licence", "capabilities", "unavailable", "open")
+    return [part for part in parts if not hasattr(found, part)]
 
 
 AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")
