@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import InputError
+from milp_verix import InputError, solvers
 from milp_verix.solvers import SOLVERS
-from milp_verix.testing import Conformance, Failure, check_solver
+from milp_verix.testing import Conformance, Failure, check_solver, conformance
 from milp_verix.testing.cases import Case, cases_for
 from milp_verix.testing.conformance import attempt
 from milp_verix.testing.exact import optimum
@@ -112,6 +112,38 @@ def test_a_solver_that_is_not_there_fails(monkeypatch: pytest.MonkeyPatch) -> No
     assert "pip install gurobipy" in found.failures[0].seen
 
 
+class Point:
+    """An entry point of an installed package."""
+
+    def __init__(self, found: object) -> None:
+        self.found = found
+
+    def load(self) -> object:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "words"),
+    [
+        ("broken", ImportError("no libmine.so"), "of an installed package fails: no libmine.so"),
+        ("broken", object(), "has no name, licence, capabilities, unavailable, open"),
+        ("broken?threads=2", Broken(Honest), "of an installed package takes no options"),
+    ],
+)
+def test_a_package_that_fails_is_no_unknown_solver(
+    name: str, found: object, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solvers, "added_solvers", lambda: {"broken": Point(found)})
+    monkeypatch.setattr(conformance, "added_solvers", lambda: {"broken": Point(found)})
+    outcome = check_solver(name)
+    assert outcome.cases == ("it opens",)
+    assert words in outcome.failures[0].seen
+    with pytest.raises(InputError, match="installed package"):
+        solvers.solver_named(name)
+
+
 def test_options_of_a_name_are_kept() -> None:
     assert check_solver("highs?presolve=on&seed=3").passed
 
@@ -195,7 +227,7 @@ def test_pytest_takes_each_case_as_a_test() -> None:
     done = run(*ALONE, "--milp-verix-solver", "highs", "--milp-verix-solver", "phase?time=9")
     count = sum(len(cases_for(SOLVERS[name].capabilities)) for name in ("highs", "phase"))
     assert f"{count} passed" in done.stdout, done.stdout
-    chosen = run(*ALONE, "-v", "--milp-verix-solver", "highs", "-k", "early and 3")
+    chosen = run(*ALONE, "-vv", "--milp-verix-solver", "highs", "-k", "early and 3")
     assert "--milp-verix-solver=highs::early ends 3 PASSED" in chosen.stdout
     assert f"1 passed, {len(cases_for(SOLVERS['highs'].capabilities)) - 1} deselected" in (
         chosen.stdout
