@@ -189,6 +189,9 @@ def solvers(
     json_path: Annotated[
         File, output_option("FILE", "Write the table here, too.", "--json")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Put them to the suite of a hundred programs, too.")
+    ] = False,
 ) -> None:
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""
     with refusals():
@@ -199,7 +202,16 @@ def solvers(
             text = json.dumps(rows, indent=2, default=sorted, ensure_ascii=False)
             write_atomically(json_path, text + "\n")
     Terminal().print(_table(reports))
-    if any(report.installed and report.problem for report in reports):
+    failed = any(report.installed and report.problem for report in reports)
+    for report in reports if check else ():
+        if report.installed:
+            from milp_verix.testing import check_solver
+
+            found = check_solver(report.name)
+            failed |= not found.passed
+            text = "\n  ".join([found.sentence(), *map(str, found.failures[1:])])
+            Terminal(soft_wrap=True).print(Text(text))
+    if failed:
         raise typer.Exit(UNUSABLE)
 
 

@@ -6,8 +6,9 @@ A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``op
 
 Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
 for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`. An
-installed package adds solvers by entry points of the group ``milp_verix.solvers``. ``auto`` is the
-first solver that takes the program, is installed, and opens.
+installed package adds solvers by entry points of the group ``milp_verix.solvers``; one with options
+has a method ``with_options``. ``auto`` is the first solver that takes the program, is installed,
+and opens.
 """
 
 from collections import UserDict
@@ -83,8 +84,8 @@ def solver_named(name: str) -> Solver:
         return OWN_ENGINES[name]
     path, _, query = name.partition("?")
     base, colon, native = path.partition(":")
-    if path in added_solvers() and not query:
-        return _added(path)
+    if path in added_solvers():
+        return _added(name, path, query)
     own = not colon and SHARED.keys() & {base}
     if base not in FAMILIES and not own:
         families = [f"{family}:NAME" for family in FAMILIES]
@@ -92,12 +93,7 @@ def solver_named(name: str) -> Solver:
             ["auto", *SOLVERS, *OWN_ENGINES, *added_solvers(), *families], name, "solver"
         )
         raise InputError("'auto' is a choice among solvers: name one of them")
-    try:
-        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
-    except ValueError as error:
-        raise InputError(
-            f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
-        ) from error
+    pairs = _pairs(name, query)
     default: Any = SOLVERS[base]
     if own:
         return cast("Solver", replace(default, options=read_name_options(name, base, pairs)))
@@ -106,17 +102,42 @@ def solver_named(name: str) -> Solver:
     return cast("Solver", replace(default, name=name, native=native, options=options))
 
 
-def _added(name: str) -> Solver:
-    """Return the solver that an installed package adds; ``InputError`` if it does not load."""
+def _pairs(name: str, query: str) -> list[tuple[str, str]]:
+    """Return the options behind the question mark of ``name``, and their values."""
+    try:
+        return parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError as error:
+        raise InputError(
+            f"the options of solver {name!r} are not OPTION=VALUE, joined by '&'"
+        ) from error
+
+
+def _added(name: str, path: str, query: str) -> Solver:
+    """Return the solver that an installed package adds.
+
+    For a name with options it is what its ``with_options(name, options)`` returns, with texts by
+    their words. Raises ``InputError`` if it does not load, takes no options, or refuses them.
+    """
     # whatever the package raises
-    with refusing(f"the solver {name!r} of an installed package fails", Exception):
-        found = added_solvers()[name].load()
-    parts = ("name", "licence", "capabilities", "unavailable", "open")
-    lacking = [part for part in parts if not hasattr(found, part)]
+    with refusing(f"the solver {path!r} of an installed package fails", Exception):
+        found = added_solvers()[path].load()
+    if query:
+        if not hasattr(found, "with_options"):
+            raise InputError(f"the solver {path!r} of an installed package takes no options")
+        options = dict(_pairs(name, query))
+        with refusing(f"the solver {path!r} refuses the options of {name!r}", Exception):
+            found = found.with_options(name, options)
+    lacking = lacking_parts(found)
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
         raise InputError(f"the solver {name!r} of an installed package {why}")
     return cast("Solver", found)
+
+
+def lacking_parts(found: object) -> list[str]:
+    """Return the attributes of a :class:`Solver` that an object lacks."""
+    parts = ("name", "licence", "capabilities", "unavailable", "open")
+    return [part for part in parts if not hasattr(found, part)]
 
 
 AUTO_ORDER = ("phase", "highs", "cbc", "scip", "gurobi")

@@ -239,8 +239,18 @@ def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None)
 
 def _is_point(program: Program, point: FloatArray | None) -> bool:
     """Return whether ``point`` satisfies ``program`` up to the digits that solvers print."""
-    if point is None or point.shape != (program.columns,) or not np.isfinite(point).all():
+    if point is None or point.shape != (program.columns,):
         return False
+    return misses(program, point) <= _VIOLATION
+
+
+def misses(program: Program, point: FloatArray) -> float:
+    """Return by how much ``point`` misses rows, bounds and whole numbers, of its largest number.
+
+    Of 1 if that is larger; ∞ if a number is not finite. ``point`` has shape (columns,).
+    """
+    if not np.isfinite(point).all():
+        return np.inf
     rows, whole = program.matrix @ point, point[program.integer]
     gaps = (
         program.row_lower - rows,
@@ -250,7 +260,7 @@ def _is_point(program: Program, point: FloatArray | None) -> bool:
         np.abs(whole - np.round(whole)),
     )
     worst = max(float(np.max(gap, initial=0.0)) for gap in gaps)
-    return worst <= _VIOLATION * float(np.max(np.abs(point), initial=1.0))
+    return worst / float(np.max(np.abs(point), initial=1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ import json, sys
 import numpy as np
 import milp_verix as mv
 from milp_verix.solvers import open_session, solver_named
+from milp_verix.testing import check_solver
 
 with np.load("examples/digits.npz") as data:
     x = data["images"][15]
@@ -40,9 +41,17 @@ try:
     mv.check("examples/digits.onnx", x, [0], epsilon=0.1, solver="scipyy")
 except mv.InputError as error:
     refused = str(error)
+faults = []
+for name in ("scipy?presolve=maybe", "scipy?presolve", "scipy?threads=2"):
+    try:
+        open_session(name)
+    except mv.InputError as error:
+        faults.append(str(error))
+named = open_session("scipy?presolve=off")
+outcome = check_solver("scipy?presolve=off").sentence(), check_solver("scipy?x=1").sentence()
 print(json.dumps([
     [a.value for a in own.answers], [a.value for a in other.answers], own.solves, own.version,
-    found.agree, alone.answer.value, refused,
+    found.agree, alone.answer.value, refused, faults, [named.name, named.options], outcome,
 ]))
 """
 
@@ -51,14 +60,14 @@ print(json.dumps([
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which the package of the documents is installed."""
     folder = tmp_path_factory.mktemp("package")
-    text = (ROOT / "docs/solvers.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/own_solver.md").read_text(encoding="utf-8")
     (code,) = (
         block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "milp(" in block
     )
     (entry,) = re.findall(r"```toml\n(\[project\.entry-points.*?)```", text, re.S)
     (folder / "verix_scipy.py").write_text(code, encoding="utf-8")
     (folder / "pyproject.toml").write_text(PROJECT + entry, encoding="utf-8")
-    assert len([line for line in code.splitlines() if line.strip()]) < 45
+    assert len([line for line in code.splitlines() if line.strip()]) < 60
     target = folder / "site"
     options = ["--no-build-isolation", "--no-deps", "--no-index", "--target", str(target)]
     command = [sys.executable, "-m", "pip", "install", "--quiet", *options, str(folder)]
@@ -78,7 +87,9 @@ def test_an_installed_package_adds_a_solver(installed: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    own, other, solves, version, agree, alone, refused = json.loads(done.stdout)
+    # SciPy itself prints a line now and then
+    told = json.loads(done.stdout.splitlines()[-1])
+    own, other, solves, version, agree, alone, refused, faults, named, outcome = told
     assert own == other
     assert set(own) == {"holds", "violated"}
     assert solves > 0
@@ -87,3 +98,25 @@ def test_an_installed_package_adds_a_solver(installed: Path) -> None:
     assert alone == own[1]
     assert "choose one of" in refused
     assert ", scipy, " in refused
+    assert faults[0].endswith("of 'scipy?presolve=maybe': it takes presolve=on and presolve=off")
+    assert "are not OPTION=VALUE" in faults[1]
+    assert "refuses the options of 'scipy?threads=2'" in faults[2]
+    assert named == ["scipy?presolve=off", {"presolve": False}]
+    assert re.fullmatch(r"scipy\?presolve=off passes all \d+ cases\.", outcome[0])
+    assert outcome[1].startswith("scipy?x=1 fails 1 of 1 cases, first it opens: expected a solver")
+
+
+@pytest.mark.slow
+def test_pytest_puts_the_installed_solver_to_the_suite(installed: Path) -> None:
+    path = os.pathsep.join([str(installed), str(ROOT), str(ROOT / "encodings")])
+    command = [sys.executable, "-m", "pytest", "-p", "milp_verix.testing.pytest_plugin"]
+    options = ["-p", "no:xdist", "-q", "--milp-verix-solver", "scipy?presolve=on"]
+    done = subprocess.run(
+        [*command, *options],
+        cwd=installed,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert re.search(r"^\d\d+ passed", done.stdout, re.MULTILINE), done.stdout

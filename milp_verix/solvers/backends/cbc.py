@@ -216,7 +216,9 @@ class CbcSession(OwnSession):
                 status, nodes=nodes, iterations=iterations, detail=detail, first_seconds=first
             )
         assert self._program is not None
-        top = 1 + self._program.rows
+        # it has no line for a row without ends
+        ends = np.stack([self._program.row_lower, self._program.row_upper])
+        top = 1 + int(np.isfinite(ends).any(axis=0).sum())
         with refusing("CBC's solution file is garbled", ValueError, IndexError, kind=SolverError):
             point = _point(lines[top : top + cost.size], cost.size)
             objective = float(detail.split("objective value")[1])

@@ -82,6 +82,9 @@ class GurobiSession(OwnSession):
             if kept.quadratic_rows and not kept.integer.any():
                 # without integers it would use its barrier method, whose objective is no bound
                 model.addVar(vtype=grb.BINARY)
+            if kept.quadratic_rows and "Presolve" not in self._given.settings:
+                # else its linear cuts around a ball may end in numerical trouble
+                model.Params.Presolve = -1
             self._model = model
 
     def _grow(self, program: Program, old: Program) -> None:
@@ -101,6 +104,8 @@ class GurobiSession(OwnSession):
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         grb, model = self._gp.GRB, self._model
         program = self._before("minimising")
+        if program.quadratic_rows:
+            model.reset()  # so does the last point, as a start, on the ball's edge
         self._variables.Obj = cost
         start = start_of(targets, cost.size)
         self._variables.Start = grb.UNDEFINED if start is None else start

@@ -224,6 +224,8 @@ class PhaseSession(OwnSession):
         bound = search.bound
         if bound == np.inf:
             status, bound, detail = SolveStatus.INFEASIBLE, -np.inf, "no phase is feasible"
+        elif bound == -np.inf and status is SolveStatus.OPTIMAL:
+            status, detail = SolveStatus.FAILED, "columns without ends leave no bound proven"
         return SolveResult(
             status,
             bound,

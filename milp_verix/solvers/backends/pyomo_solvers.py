@@ -76,7 +76,8 @@ def _add_constraints(pyo: Any, block: Any, program: Program, variables: list[Any
         entries = slice(matrix.indptr[i], matrix.indptr[i + 1])
         body = _sum(matrix.data[entries], matrix.indices[entries], 0.0, variables)
         low, high = finite(program.row_lower[i]), finite(program.row_upper[i])
-        block.add_component(name, pyo.Constraint(expr=(low, body, high)))
+        if low is not None or high is not None:
+            block.add_component(name, pyo.Constraint(expr=(low, body, high)))
     for number, row in enumerate(program.quadratic_rows):
         squares = sum(variables[j] ** 2 for j in row.columns)
         block.add_component(f"quadratic_{number}", pyo.Constraint(expr=squares <= row.radius**2))

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import milp_verix.testing
 from milp_verix.base.errors import SolverError
 from milp_verix.cli.app import app
 from milp_verix.comparison.self_test import report_on, self_test
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends import highs
+from milp_verix.testing import Conformance, Failure, conformance
 from tests.support.installed_solvers import each_solver, hide, why_not
 
 RUN = CliRunner()
@@ -109,3 +111,25 @@ def test_auto_is_no_solver_to_test() -> None:
     found = RUN.invoke(app, ["solvers", "auto"], catch_exceptions=False)
     assert found.exit_code == 2
     assert "'auto' is a choice among solvers" in found.output
+
+
+def test_check_puts_a_solver_to_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def checked(name: str) -> Conformance:
+        asked.append(name)
+        failures = (Failure("a", "x", "y"), Failure("b", "v", "w")) if name == "phase" else ()
+        return Conformance(name, ("a", "b", "c"), failures)
+
+    monkeypatch.setattr(conformance, "check_solver", checked)
+    monkeypatch.setitem(vars(milp_verix.testing), "check_solver", checked)
+    assert "suite" not in RUN.invoke(app, ["solvers", "highs"]).output
+    assert asked == []
+    passed = RUN.invoke(app, ["solvers", "highs", "--check"])
+    assert (passed.exit_code, passed.output.splitlines()[-1]) == (0, "highs passes all 3 cases.")
+    failed = RUN.invoke(app, ["solvers", "highs", "phase", "--check"])
+    assert failed.exit_code == 2
+    assert failed.output.splitlines()[-2:] == [
+        "phase fails 2 of 3 cases, first a: expected x; seen: y.",
+        "  b: expected v; seen: w",
+    ]

@@ -1,0 +1,106 @@
+"""The suite for a solver of one's own: about a hundred small programs with known optima.
+
+>>> from milp_verix.testing import check_solver
+>>> print(check_solver("highs").sentence())
+highs passes all 107 cases.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from milp_verix.base.errors import InputError, first_line, shown
+from milp_verix.solvers import Solver, added_solvers, lacking_parts, solver_named
+from milp_verix.testing.cases import Case, cases_for
+from milp_verix.testing.trial import Trial, Unmet
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that a solver fails: its name, what was ``expected``, and what was ``seen``."""
+
+    case: str
+    expected: str
+    seen: str
+
+    def __str__(self) -> str:
+        return f"{self.case}: expected {self.expected}; seen: {self.seen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """What the suite found of the solver called ``solver``.
+
+    ``cases`` are the names of the cases that it was put to, those of its capabilities among them;
+    ``failures`` are those that it failed.
+    """
+
+    solver: str
+    cases: tuple[str, ...]
+    failures: tuple[Failure, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether it failed none."""
+        return not self.failures
+
+    def sentence(self) -> str:
+        """Return the outcome in one sentence, with the first failure if there is any."""
+        if self.passed:
+            return f"{self.solver} passes all {len(self.cases)} cases."
+        count = f"{len(self.failures)} of {len(self.cases)} cases"
+        return f"{self.solver} fails {count}, first {self.failures[0]}."
+
+
+def check_solver(solver: str | Solver, *, time_limit: float = 60) -> Conformance:
+    """Put a solver to the suite: a name or an object, as ``solver=`` takes.
+
+    ``time_limit`` is the most seconds that it may take for one small program. What the solver
+    raises is a failure, also that it is not installed. Raises ``InputError`` for a name that is
+    not known, and an object that is no solver.
+    """
+    try:
+        found = solver_of(solver)
+    except InputError as error:
+        # not where a package that is known fails
+        if not isinstance(solver, str) or solver.partition("?")[0] not in added_solvers():
+            raise
+        return _outcome(solver, [_OPENS], [Failure(_OPENS.name, "a solver", str(error))])
+    if failure := attempt(_OPENS, found, time_limit):
+        return _outcome(found.name, [_OPENS], [failure])
+    cases = cases_for(found.capabilities)
+    return _outcome(found.name, cases, [attempt(case, found, time_limit) for case in cases])
+
+
+def _outcome(name: str, cases: Sequence[Case], failures: Sequence[Failure | None]) -> Conformance:
+    failed = tuple(failure for failure in failures if failure is not None)
+    return Conformance(name, tuple(case.name for case in cases), failed)
+
+
+def solver_of(solver: str | Solver) -> Solver:
+    """Return the solver that is meant; ``InputError`` for a wrong name or object."""
+    if isinstance(solver, str):
+        return solver_named(solver)
+    if missing := lacking_parts(solver):
+        raise InputError(f"a solver is a name or an object, {shown(solver)} has no {missing[0]}")
+    return solver
+
+
+_OPENS = Case("it opens", lambda _trial: None)
+
+
+def attempt(case: Case, solver: Solver, seconds: float) -> Failure | None:
+    """Return the failure of ``solver`` in a case, None if it passes."""
+    try:
+        if (reason := solver.unavailable()) is not None:
+            raise Unmet("a solver that can be used", reason)
+        trial = Trial(solver, seconds)
+        try:
+            case.run(trial)
+        finally:
+            trial.session.close()
+    except Unmet as unmet:
+        return Failure(case.name, unmet.expected, unmet.seen)
+    except (Exception, SystemExit) as error:  # noqa: BLE001, RUF100 - whatever the solver raises
+        what = SystemExit.__name__ if isinstance(error, SystemExit) else first_line(error)
+        return Failure(case.name, "an answer", f"{type(error).__name__}: {what}")
+    return None
