@@ -11,13 +11,9 @@ from typer.testing import CliRunner
 
 from milp_verix import (
     InputError,
+    Search,
     SolverUnavailableError,
-    check,
     compare,
-    contrastive,
-    enumerate_explanations,
-    explain,
-    minimum,
 )
 from milp_verix.cli.app import app
 from milp_verix.solvers import (
@@ -53,14 +49,14 @@ def test_names_are_read() -> None:
     )
 
 
-ASKING = [check, compare, contrastive, enumerate_explanations, explain, minimum]
+ASKING = [compare, Search]  # the calls name some of them
 
 
 @pytest.mark.parametrize("function", ASKING)
 def test_a_docstring_names_every_solver(function: Any) -> None:
     text = " ".join(inspect.getdoc(function).split())
     first = "highs" if function is compare else "auto"  # compare asks solvers one by one
-    found = re.search(rf'solvers?: [a-z, ]*``"{first}"``.*?``"pyomo:NAME"``', text)
+    found = re.search(rf'solvers?: [a-zN,.\' ]*``"{first}"``.*?``"pyomo:NAME"``', text)
     assert found is not None
     named = re.findall(r'``"([^"]+)"``', found.group())
     families = [f"{family}:NAME" for family in FAMILIES]
