@@ -104,7 +104,7 @@ _LONGEST = 250
 """Characters of another library's message, so that a line of an error has 400 at most."""
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """Return an error's message, without Python's advice where a file has a number too long."""
     return LONG_NUMBER if "set_int_max_str_digits" in str(error) else str(error)
 
@@ -112,7 +112,7 @@ def said(error: Exception) -> str:
 LONG_NUMBER = "a whole number in it has thousands of digits"
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the beginning of an error's message, 250 characters of a line, or its type if none."""
     text = (said(error).strip().splitlines() or [type(error).__name__])[0]
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

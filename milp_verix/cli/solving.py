@@ -23,7 +23,13 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.cli.call_options import GivenOptions, Options
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
 from milp_verix.cli.model_and_input import files_of, question_of
-from milp_verix.cli.parameters import Case, File, output_option, question_option
+from milp_verix.cli.parameters import (
+    Case,
+    File,
+    output_option,
+    question_option,
+    search_option,
+)
 from milp_verix.cli.startup import UNUSABLE
 from milp_verix.comparison.compare import read_checks
 from milp_verix.comparison.exported import write_programs
@@ -190,7 +196,7 @@ def solvers(
         File, output_option("FILE", "Write the table here, too.", "--json")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Put them to the suite of a hundred programs, too.")
+        bool, search_option(None, "Put them to the suite of a hundred programs, too.", "--check")
     ] = False,
 ) -> None:
     """Show the solvers: installed or not, version, licence, abilities, and a self-test."""

@@ -1,33 +1,29 @@
-"""The cases of the suite: each puts questions to one session, whose every answer is judged."""
+"""The cases of the suite: each puts questions to one session, whose every answer is judged.
 
+Most are in ``cases.json``, lists of steps with optima found in exact arithmetic.
+"""
+
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from milp_verix.base.errors import SolverError
-from milp_verix.solvers import SolveStatus, Targets
+from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
-from milp_verix.testing.exact import optimum
-from milp_verix.testing.programs import (
-    INF,
-    SPLIT_SIZES,
-    WRITTEN,
-    builder_of,
-    cost_of,
-    covering,
-    matching,
-    mixed,
-    split,
-)
-from milp_verix.testing.trial import Trial, Unmet, interrupted_after
+from milp_verix.testing.trial import Trial, Unmet, exactly, interrupted_after
+from verix_encodings import Program, ProgramBuilder
+from verix_encodings.arrays import FloatArray
 from verix_encodings.work import UNITS_PER_SECOND, worked
 
 Run = Callable[[Trial], object]
+_INF = np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,71 +42,67 @@ def cases_for(capabilities: frozenset[str]) -> tuple[Case, ...]:
     return *(case for case in _CASES if case.needs <= capabilities), *refusals
 
 
-def _written(data: dict[str, Any], trial: Trial) -> None:
-    """Ask for both directions, and with each binary fixed; a column without ends may be refused."""
-    program, cost, best = builder_of(data).build(), np.array(data["cost"]), data.get("best")
-    if best is not None:
-        trial.load(program).ask(cost, best=best)
-    elif any(None in ends for ends in data["box"]):
-        with suppress(SolverError):
-            trial.load(program).ask(cost, may_fail=True)
-    elif trial.load(program).ask(cost).status is not SolveStatus.INFEASIBLE:
-        trial.ask(-cost)
-        for j in np.flatnonzero(program.integer)[:2]:
-            for value in (0, 1):
-                trial.set_bounds(j, value, value)
-                trial.ask(cost)
+def builder_of(data: Mapping[str, Any]) -> ProgramBuilder:
+    """Return a builder with the ``box`` of columns, of which those in ``whole`` are integer.
+
+    ``rows`` have coefficients and two ends, which may be None; ``rules`` a binary, its value,
+    coefficients and an upper end; ``sets`` their columns. Column 0 is the ``maximum`` of columns
+    and a constant; the columns that are not whole lie in the ``ball``.
+    """
+    builder, columns, whole = ProgramBuilder(), np.arange(len(data["box"])), data.get("whole", ())
+    for j, ends in enumerate(data["box"]):
+        builder.add_columns("v", np.array([j]), *_ends(*ends), integer=j in whole)
+    for i, (row, *ends) in enumerate(data.get("rows", ())):
+        builder.add_rows("row", np.array([i]), [(np.array([row], float), columns)], *_ends(*ends))
+    for i, (binary, value, row, upper) in enumerate(data.get("rules", ())):
+        terms, at = [(np.array([row], float), columns)], (np.array([i]), np.array([binary]))
+        builder.add_indicators("rule", *at, terms, value=value, upper=upper)
+    for i, members in enumerate(data.get("sets", ())):
+        builder.add_sos1("set", np.array([i]), np.array([members]))
+    if "maximum" in data:
+        members, constant = data["maximum"]
+        builder.add_maxima("maximum", columns[:1], columns[:1], np.array([members]), constant)
     if "ball" in data:
-        trial.ask(cost, best=best)
+        builder.add_quadratic_row(np.setdiff1d(columns, whole), data["ball"])
+    return builder
 
 
-def _refused(kind: str, trial: Trial) -> None:
-    programs = (builder_of(data).build() for data in WRITTEN.values())
-    program = next(one for one in programs if kind in one.needs)
-    with suppress(SolverError):
-        trial.session.load(program)
-        trial.session.minimise(np.ones(program.columns), Targets(seconds=trial.seconds))
-        raise Unmet(f"a SolverError, as the solver claims no {CAPABILITIES[kind]}", "none")
+def _ends(low: float | None, high: float | None) -> tuple[float, float]:
+    return -_INF if low is None else low, _INF if high is None else high
 
 
-def _modified(seed: int, trial: Trial) -> None:
-    """Change costs and bounds in turns, beyond those loaded, too, and end that by a load."""
-    program = mixed(seed)
-    rng, cost = np.random.default_rng(seed), cost_of(program, seed)
-    trial.load(program).ask(cost_of(program, seed + 1))
-    trial.ask(cost)
-    for width in (1, 2, 16):
-        j, k, whole = rng.choice(2), 2 + rng.choice(3), rng.integers(2)
-        low = -width * rng.integers(1, 7) / 8
-        trial.set_bounds([k, j], [whole, low], [whole, low + width * rng.integers(1, 9) / 4])
-        trial.ask(cost)
-        trial.ask(-cost)
-    trial.set_bounds(np.arange(5), program.column_lower, program.column_upper)
-    trial.ask(cost)
-    trial.set_bounds([0, 2], [0, 1], [0, 1])
-    trial.load(program).ask(cost)
+_TARGETS = ("seconds", "violated_below", "holds_above", "whole", "start", "first")
 
 
-def _early(seed: int, trial: Trial) -> None:
-    """Set targets on either side of the optimum, and none afterwards."""
-    program = covering(seed)
-    cost = np.abs(cost_of(program, seed))
-    best = float(optimum(program, cost) or 0)
-    trial.load(program)
-    for violated, holds in ((9, INF), (-1, INF), (-INF, -0.5), (-INF, 0.5), (-2, -1), (-0.5, 0.5)):
-        given = Targets(violated_below=best + violated, holds_above=best + holds)
-        trial.ask(cost, given, best)
-    trial.ask(cost, Targets(whole=True), best)
-    trial.ask(cost, best=best)
+def _step(step: Mapping[str, Any], trial: Trial) -> SolveResult | None:
+    """Take a step of a case; return the answer to a question."""
+    for change in ("load", "extend"):
+        if change in step:
+            getattr(trial, change)(builder_of(step[change]).build())
+    if "bounds" in step:
+        trial.set_bounds(*map(np.array, step["bounds"]))
+    if "ask" not in step:
+        return None
+    given: dict[str, Any] = {key: step[key] for key in _TARGETS if key in step}
+    given |= {key: np.array(given[key]) for key in ("start", "first") if key in given}
+    targets = Targets(**given)
+    allowed = {key: True for key in ("may_fail", "bound_alone") if key in step}
+    with suppress(*([SolverError] if "may_fail" in step else [])):
+        return trial.ask(np.array(step["ask"], float), exactly(step["best"]), targets, **allowed)
+    return None
 
 
+def _steps(steps: list[dict[str, Any]], trial: Trial) -> None:
+    for step in steps:
+        _step(step, trial)
+
+
+_WRITTEN: dict[str, list[dict[str, Any]]] = json.loads(
+    Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+)
 _CASES = [
-    *(
-        Case(name, partial(_written, data), builder_of(data).build().needs)
-        for name, data in WRITTEN.items()
-    ),
-    *(Case(f"changes of costs and bounds {k}", partial(_modified, k)) for k in range(16)),
-    *(Case(f"early ends {k}", partial(_early, k)) for k in range(8)),
+    Case(name, partial(_steps, steps), builder_of(steps[0]["load"]).build().needs)
+    for name, steps in _WRITTEN.items()
 ]
 
 
@@ -122,11 +114,20 @@ def _case(name: str, *needs: str) -> Callable[[Run], Run]:
     return add
 
 
+def _refused(kind: str, trial: Trial) -> None:
+    name = next(case.name for case in _CASES if kind in case.needs)
+    program = builder_of(_WRITTEN[name][0]["load"]).build()
+    with suppress(SolverError):
+        trial.session.load(program)
+        trial.session.minimise(np.ones(program.columns), Targets(seconds=trial.seconds))
+        raise Unmet(f"a SolverError, as the solver claims no {CAPABILITIES[kind]}", "none")
+
+
 @_case("what it is")
 def _what_it_is(trial: Trial) -> None:
     session, claimed = trial.session, trial.solver.capabilities
     texts = (session.name, session.version, *session.notes)
-    known = claimed == session.capabilities and claimed <= CAPABILITIES.keys()
+    known = claimed <= session.capabilities and claimed <= CAPABILITIES.keys()
     if not (known and all(isinstance(text, str) for text in texts) and session.largest_big_m > 0):
         raise Unmet(
             "texts as name, version and notes, a largest_big_m above 0, and the capabilities of "
@@ -137,17 +138,9 @@ def _what_it_is(trial: Trial) -> None:
 
 @_case("one program after the other")
 def _one_after_the_other(trial: Trial) -> None:
-    for data in WRITTEN.values():
-        program = builder_of(data).build()
-        if not program.needs and np.isfinite(program.column_upper - program.column_lower).all():
-            trial.load(program).ask(data["cost"])
-
-
-@_case("thirty costs")
-def _thirty_costs(trial: Trial) -> None:
-    trial.load(mixed(3))
-    for seed in range(30):
-        trial.ask(cost_of(mixed(3), seed) * (seed % 7 > 0))
+    for case in _CASES:
+        if case.name in _WRITTEN and not case.needs:
+            _steps(_WRITTEN[case.name][:2], trial)
 
 
 @_case("thousands of modifications")
@@ -157,70 +150,15 @@ def _thousands(trial: Trial) -> None:
     factors = rng.integers(1, 9, 60) * rng.choice([-1, 1], 60)
     box = [[-8, 8]] * 60 + [[-9e3, 9e3]]
     trial.load(builder_of({"box": box, "rows": [([*factors, -1], 0, 0)]}).build())
-    cost, low, high = np.eye(61)[60], np.full(60, -8), np.full(60, 8)
+    cost, low, high = np.eye(61)[60], np.full(60, -8.0), np.full(60, 8.0)
     for _ in range(50):
-        for j in rng.permutation(60)[:40]:
+        for j in rng.permutation(60)[:40, None]:
             low[j] = rng.integers(-8, 8)
             high[j] = rng.integers(low[j], 9)
             trial.set_bounds(j, low[j], high[j])
         ends = np.stack([factors * low, factors * high])
-        trial.ask(cost, best=int(ends.min(axis=0).sum()))
-        trial.ask(-cost, best=-int(ends.max(axis=0).sum()))
-
-
-@_case("bounds that leave no point")
-def _no_point(trial: Trial) -> None:
-    trial.load(builder_of(WRITTEN["equal columns"]).build())
-    for ends in ((0, 0), (0, 1), (1, 1), (0, 1)):
-        trial.set_bounds(np.arange(6), *ends)
-        trial.ask(np.arange(6))
-
-
-@_case("entries that solvers drop")
-def _dropped(trial: Trial) -> None:
-    """What is dropped may widen a row, and must not tighten it, for wider bounds either."""
-    for entry, most in ((1e-10, 1e9), (9e-14, 1.0), (9e-14, 1e12)):
-        trial.load(builder_of({"box": [[0, 1]] * 2, "rows": [([entry, -1], 0, 0)]}).build())
-        trial.set_bounds(0, 0, most)
-        bound = trial.session.minimise(np.array([0.0, -1.0]), Targets()).bound
-        if not bound <= -entry * most + 1e-9:
-            raise Unmet(f"a bound of at most {-entry * most:.12g}", f"{bound:.12g}")
-
-
-@_case("growth by rows and columns")
-def _growth(trial: Trial) -> None:
-    builder, rng = builder_of(WRITTEN["equal columns"]), np.random.default_rng(1)
-    trial.load(builder.build())
-    for k in range(5):
-        trial.set_bounds(0, 1, 1)
-        trial.ask(np.abs(cost_of(trial.program, k)))
-        new = builder.add_columns("more", np.array([k]), 0, 1 + k % 3, integer=k % 3 == 0)
-        terms = [(rng.integers(1, 5, (1, 6)) * 1.0, np.arange(6)), (np.ones((1, 1)), new)]
-        builder.add_rows("also", np.array([k]), terms, 6 + k, INF)
-        # the extension comes with its own bounds
-        trial.extend(builder.build())
-        trial.ask(np.abs(cost_of(trial.program, k)))
-    trial.extend(mixed(0))
-    trial.ask(cost_of(mixed(0), 0))
-
-
-@_case("starts good and bad")
-def _starts(trial: Trial) -> None:
-    cost = np.abs(cost_of(covering(9), 9))
-    best = optimum(covering(9), cost)
-    trial.load(covering(9))
-    for number in (1, 0, 0.5, 1e30, np.nan):
-        for holds in (INF, float(best or 0) - 0.5):
-            trial.ask(cost, Targets(start=np.full(9, number), holds_above=holds), best)
-    trial.ask(cost, Targets(first=np.array([3, 1]), probe=lambda _point: False), best)
-
-
-@_case("a pairing of ten")
-def _pairing(trial: Trial) -> None:
-    program, cost, best = matching(10)
-    for one in (program, program.relaxed):
-        for seconds in (INF, 0.0, 1e-3, INF):
-            trial.load(one).ask(cost, Targets(seconds=seconds), best)
+        trial.ask(cost, float(ends.min(axis=0).sum()))
+        trial.ask(-cost, -float(ends.max(axis=0).sum()))
 
 
 @_case("several sessions")
@@ -228,43 +166,63 @@ def _sessions(trial: Trial) -> None:
     """Two at once have the same answers, and keep their programs and points to themselves."""
     other = Trial(trial.solver, trial.seconds)
     for name in ("equal columns", "ties of vertices", "ties of binaries"):
-        program, cost = builder_of(WRITTEN[name]).build(), WRITTEN[name]["cost"]
-        answers = [one.load(program).ask(cost) for one in (trial, other)]
-        first, second = [(a.bound, np.asarray(a.point).tolist()) for a in answers]
-        if first != second:
-            raise Unmet(f"the answer of another session, {first}", str(second))
-    trial.load(mixed(1))
-    other.load(mixed(2))
-    for seed in range(3):
-        point = trial.ask(cost_of(mixed(1), seed)).point
-        before = np.array(point)
-        other.ask(cost_of(mixed(2), seed))
-        trial.set_bounds(seed, 0, 0)
-        trial.ask(-cost_of(mixed(1), seed))
-        if not np.array_equal(before, np.asarray(point)):
-            raise Unmet(f"the earlier point {before}", f"{point}")
+        for step in _WRITTEN[name]:
+            found = [_step(step, one) for one in (trial, other)]
+            first, second = [one and (one.bound, np.array(one.point).tolist()) for one in found]
+            if first != second:
+                raise Unmet(f"the answer of another session, {first}", str(second))
+    points: list[tuple[FloatArray | None, FloatArray]] = []
+    for one, two in zip(
+        *(_WRITTEN[f"changes of costs and bounds {k}"] for k in (1, 2)), strict=True
+    ):
+        if (result := _step(one, trial)) is not None:
+            points.append((result.point, np.array(result.point)))
+        _step(two, other)
+    if not all(np.array_equal(point, before) for point, before in points if point is not None):
+        raise Unmet("points that stay as they were", "a point that a later solve wrote over")
     other.session.close()
-    trial.ask(cost_of(mixed(1), 0))
+    _steps(_WRITTEN["a knapsack"], trial)
 
 
-def _climb(trial: Trial, targets: Targets) -> None:
+_SPLIT_SIZES = (22, 24, 26, 28, 30, 33, 36, 40, 60)
+"""Sizes of splits: the first take no time, the last nobody has years for."""
+
+
+def split(size: int) -> tuple[Program, FloatArray]:
+    """Return a market split of ``size`` binaries, and the cost whose optimum is 0.
+
+    ``min Σ s`` over ``|A x − A x*| ≤ s`` (Cornuéjols and Dawande, IPCO 1998). The relaxation costs
+    nothing, many points cost little, and next to none nothing.
+    """
+    rng = np.random.default_rng(0)
+    A, chosen = rng.integers(0, 100, (4, size)), rng.integers(0, 2, size)
+    rows = []
+    for unit, a in zip(np.eye(4), A, strict=True):
+        rows += [([*-unit, *a], None, a @ chosen), ([*unit, *a], a @ chosen, None)]
+    box = [[0, 1e4]] * 4 + [[0, 1]] * size
+    program = builder_of({"box": box, "whole": range(4, 4 + size), "rows": rows}).build()
+    return program, np.repeat([1.0, 0.0], [4, size])
+
+
+def _climb(trial: Trial, seconds: float) -> None:
     """Ask for ever larger splits, up to one that the limit ends; then ask for an easy one."""
-    for size in SPLIT_SIZES:
+    for size in _SPLIT_SIZES:
         program, cost = split(size)
-        if trial.load(program).ask(cost, targets, 0).status is SolveStatus.TIME_LIMIT:
+        result = trial.load(program).ask(cost, 0.0, Targets(seconds=seconds))
+        if result.status is SolveStatus.TIME_LIMIT:
             break
-    trial.load(mixed(5)).ask(cost_of(mixed(5), 5))
+    _steps(_WRITTEN["a knapsack"], trial)
 
 
-_case("a time limit of 0")(partial(_climb, targets=Targets(seconds=0.0)))
-_case("a time limit")(partial(_climb, targets=Targets(seconds=0.5)))
+_case("a time limit of 0")(partial(_climb, seconds=0.0))
+_case("a time limit")(partial(_climb, seconds=0.5))
 
 
 @_case("a limit of work", "work_limit")
 def _work(trial: Trial) -> None:
-    work, began, (program, cost) = UNITS_PER_SECOND // 4, worked(), split(SPLIT_SIZES[-1])
+    work, began, (program, cost) = UNITS_PER_SECOND // 4, worked(), split(_SPLIT_SIZES[-1])
     started = time.monotonic()
-    result = trial.load(program).ask(cost, Targets(seconds=30.0, work=work), 0)
+    result = trial.load(program).ask(cost, 0.0, Targets(seconds=30.0, work=work))
     took, counted = time.monotonic() - started, worked() - began
     if not (result.status is SolveStatus.TIME_LIMIT and counted >= work and took < 29):
         seen = f"{result.status.name} after {took:.1f} s and {counted} units of work"
@@ -273,7 +231,7 @@ def _work(trial: Trial) -> None:
 
 @_case("interrupted by Ctrl-C")
 def _interrupted(trial: Trial) -> None:
-    for size in SPLIT_SIZES:
+    for size in _SPLIT_SIZES:
         program, cost = split(size)
         trial.load(program)
         try:
@@ -289,4 +247,4 @@ def _interrupted(trial: Trial) -> None:
             raise Unmet("KeyboardInterrupt", f"an answer after {took:.1f} s")
         if result.status is SolveStatus.TIME_LIMIT:
             break  # outside of the main thread, where nobody presses it
-    trial.load(mixed(7)).ask(cost_of(mixed(7), 7))
+    _steps(_WRITTEN["a knapsack"], trial)

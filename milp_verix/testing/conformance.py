@@ -5,7 +5,6 @@
 highs passes all 107 cases.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from milp_verix.base.errors import InputError, first_line, shown
@@ -64,16 +63,13 @@ def check_solver(solver: str | Solver, *, time_limit: float = 60) -> Conformance
         # not where a package that is known fails
         if not isinstance(solver, str) or solver.partition("?")[0] not in added_solvers():
             raise
-        return _outcome(solver, [_OPENS], [Failure(_OPENS.name, "a solver", str(error))])
+        return Conformance(solver, (_OPENS.name,), (Failure(_OPENS.name, "a solver", str(error)),))
     if failure := attempt(_OPENS, found, time_limit):
-        return _outcome(found.name, [_OPENS], [failure])
-    cases = cases_for(found.capabilities)
-    return _outcome(found.name, cases, [attempt(case, found, time_limit) for case in cases])
-
-
-def _outcome(name: str, cases: Sequence[Case], failures: Sequence[Failure | None]) -> Conformance:
+        return Conformance(found.name, (_OPENS.name,), (failure,))
+    cases = cases_for(frozenset(found.capabilities))
+    failures = [attempt(case, found, time_limit) for case in cases]
     failed = tuple(failure for failure in failures if failure is not None)
-    return Conformance(name, tuple(case.name for case in cases), failed)
+    return Conformance(found.name, tuple(case.name for case in cases), failed)
 
 
 def solver_of(solver: str | Solver) -> Solver:
@@ -101,6 +97,5 @@ def attempt(case: Case, solver: Solver, seconds: float) -> Failure | None:
     except Unmet as unmet:
         return Failure(case.name, unmet.expected, unmet.seen)
     except (Exception, SystemExit) as error:  # noqa: BLE001, RUF100 - whatever the solver raises
-        what = SystemExit.__name__ if isinstance(error, SystemExit) else first_line(error)
-        return Failure(case.name, "an answer", f"{type(error).__name__}: {what}")
+        return Failure(case.name, "an answer", f"{type(error).__name__}: {first_line(error)}")
     return None

@@ -6,17 +6,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from types import FrameType
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import Solver, SolveResult, SolveStatus, Targets, extend
 from milp_verix.solvers.trust import misses
-from milp_verix.testing.exact import Optimum, optimum
 from verix_encodings import Program, ProgramBuilder
-from verix_encodings.arrays import FloatArray
+from verix_encodings.arrays import FloatArray, IntArray
 
 _GRACE = 10.0
 """Seconds beyond its limit that a solve may take: a process has to be killed on a busy machine."""
@@ -30,7 +29,6 @@ _POINT = 1e-6
 
 What a check makes of a target is half of the least margin that counts.
 """
-_ASKED = "asked"
 _NO_TARGETS = Targets()
 
 
@@ -78,6 +76,11 @@ def interrupted_after(seconds: float) -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
+def exactly(text: str | None) -> float | None:
+    """Return the optimum that a case has as a fraction; None where there is no point."""
+    return None if text is None else -np.inf if text == "-inf" else float(Fraction(text))
+
+
 class Trial:
     """An open session of ``solver`` that is judged at each answer; it gets ``seconds`` for each.
 
@@ -100,29 +103,27 @@ class Trial:
         self.program = program
         extend(self.session, program)
 
-    def set_bounds(self, columns: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
-        """Set bounds of the shape of ``columns``, or scalars."""
-        at, low, high = np.broadcast_arrays(np.atleast_1d(columns), lower, upper)
-        ends = low.astype(np.float64), high.astype(np.float64)
-        self.program = self.program.with_bounds(at, *ends)
-        self.session.set_bounds(at.copy(), *ends)
+    def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        """Change bounds of columns."""
+        self.program = self.program.with_bounds(columns, lower, upper)
+        self.session.set_bounds(columns, lower * 1.0, upper * 1.0)
 
     def ask(
         self,
-        cost: ArrayLike,
+        cost: FloatArray,
+        best: float | None,
         targets: Targets = _NO_TARGETS,
-        best: Optimum | str = _ASKED,
         *,
         may_fail: bool = False,
+        bound_alone: bool = False,
     ) -> SolveResult:
-        """Minimise, and compare the answer with ``best``, or with the optimum found here.
+        """Minimise, and compare the answer with the optimum, None if the program has no point.
 
-        It may be FAILED, which claims nothing, if ``may_fail``.
+        It may be FAILED, which claims nothing, if ``may_fail``. Where the entries of a row may be
+        dropped, its ``bound_alone`` counts.
         """
-        weights = np.array(cost, dtype=np.float64)
-        least = optimum(self.program, weights) if isinstance(best, str) else best
         limited = targets.seconds < self.seconds or targets.work < np.inf
-        targets, given = targets.within(self.seconds), weights.copy()
+        targets, given = targets.within(self.seconds), cost.copy()
         most, began = targets.seconds + _GRACE, time.monotonic()
         too_long = Unmet(f"an end within {targets.seconds:g} s", f"none within {most:g} s")
         try:
@@ -134,10 +135,13 @@ class Trial:
             raise too_long from None
         if time.monotonic() - began > most:
             raise too_long
-        if not np.array_equal(weights, given):
+        if not np.array_equal(cost, given):
             raise Unmet("the cost as it was", "it was written over")
-        if not (may_fail and result.status is SolveStatus.FAILED and result.bound == -np.inf):
-            _judge(self.program, weights, targets, result, least, limited=limited)
+        if bound_alone and best is not None:
+            if not result.bound <= best + _ABOVE:
+                raise Unmet(f"a bound of at most {best:.12g}", f"{result.bound:.12g}")
+        elif not (may_fail and result.status is SolveStatus.FAILED and result.bound == -np.inf):
+            _judge(self.program, cost, targets, result, best, limited=limited)
         return result
 
 
@@ -146,7 +150,7 @@ def _judge(
     cost: FloatArray,
     targets: Targets,
     result: SolveResult,
-    best: Optimum,
+    best: float | None,
     *,
     limited: bool,
 ) -> None:
@@ -176,7 +180,7 @@ def _judge(
         need(late or hit or status is SolveStatus.INFEASIBLE, "INFEASIBLE")
         need(hit or bound == -np.inf, "-inf as the bound of an infeasible program")
         return
-    least, size = float(best), max(1.0, abs(float(best)))
+    least, size = best, max(1.0, abs(best))
     need(status is not SolveStatus.INFEASIBLE, f"a feasible program, whose optimum is {least:.12g}")
     need(bound <= least + _ABOVE * size or bound == least, f"a bound of at most {least:.12g}")
     need(value >= least - _POINT * size, f"a point of the program, whose optimum is {least:.12g}")

@@ -16,29 +16,21 @@ import pytest
 from milp_verix import InputError, solvers
 from milp_verix.solvers import SOLVERS
 from milp_verix.testing import Conformance, Failure, check_solver, conformance
-from milp_verix.testing.cases import Case, cases_for
+from milp_verix.testing.cases import Case, builder_of, cases_for, split
 from milp_verix.testing.conformance import attempt
-from milp_verix.testing.exact import optimum
-from milp_verix.testing.programs import WRITTEN, builder_of, cost_of, matching, mixed, split
 from milp_verix.testing.trial import interrupted_after
 from tests.support import scipy_reference
 from tests.support.broken_solvers import BROKEN, Broken, Honest
+from tests.support.exact_optima import optimum
 from tests.support.installed_solvers import each_solver, hide
 from tests.support.repository import ROOT
+from tests.support.suite_cases import FILE, WRITTEN, cost_of, covering, mixed, pairing, text
 
 QUICKLY = (
     *("IgnoresBounds", "IgnoresCosts", "IncumbentAsBound", "StopsEarlyAndSaysOptimal"),
     *("ThrowsInTheMiddle", "WrongShape", "IgnoresIntegrality", "DropsIndicators"),
     *("InfeasibleForTimeLimit", "InfiniteBound"),
 )
-
-
-def _in_reference(data: dict[str, Any]) -> bool:
-    """Return whether the reference of tests takes a program: no ball, sets of two from zero on."""
-    program = builder_of(data).build()
-    sets = all(len(one.columns) == 2 for one in program.sos1)
-    zero = not program.sos1 or not program.column_lower.any()
-    return bool(data["cost"]) and "ball" not in data and sets and zero
 
 
 def caught(name: str) -> Failure | None:
@@ -148,6 +140,14 @@ def test_options_of_a_name_are_kept() -> None:
     assert check_solver("highs?presolve=on&seed=3").passed
 
 
+def _in_reference(data: dict[str, Any]) -> bool:
+    """Return whether the reference of tests takes a program: no ball, sets of two from zero on."""
+    program = builder_of(data).build()
+    sets = all(len(one.columns) == 2 for one in program.sos1)
+    zero = not program.sos1 or not program.column_lower.any()
+    return bool(data["cost"]) and "ball" not in data and sets and zero
+
+
 @pytest.mark.parametrize("name", [name for name, data in WRITTEN.items() if _in_reference(data)])
 def test_exact_optima_are_those_of_scipy(name: str) -> None:
     program, cost = builder_of(WRITTEN[name]).build(), np.array(WRITTEN[name]["cost"], float)
@@ -161,16 +161,22 @@ def test_exact_optima_are_those_of_scipy(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_drawn_programs_have_the_optima_of_scipy(seed: int) -> None:
-    program, cost = mixed(seed), cost_of(mixed(seed), seed)
-    assert float(optimum(program, cost) or 0) == pytest.approx(
-        scipy_reference.optimum(program, cost)[0], abs=1e-7
-    )
+    for program in (builder_of(draw(seed)).build() for draw in (mixed, covering)):
+        cost = cost_of(program.columns, seed)
+        least = scipy_reference.optimum(program, cost)[0]
+        assert float(optimum(program, cost) or 0) == pytest.approx(least, abs=1e-7)
 
 
 def test_known_optima_are_those_of_scipy() -> None:
-    program, cost, best = matching(10)
-    assert scipy_reference.optimum(program, cost)[0] == pytest.approx(best)
+    program, cost, best = pairing(8)
+    program = {**program, "whole": range(64)}
+    least = scipy_reference.optimum(builder_of(program).build(), np.array(cost, float))[0]
+    assert least == pytest.approx(best)
     assert scipy_reference.optimum(*split(22))[0] == pytest.approx(0)
+
+
+def test_the_file_of_cases_is_what_the_exact_arithmetic_writes() -> None:
+    assert FILE.read_text(encoding="utf-8") == text()
 
 
 def test_ctrl_c_of_the_user_ends_the_suite() -> None:
