@@ -202,8 +202,8 @@ def triangle(interval: Interval, unstable: IntArray) -> tuple[FloatArray, FloatA
     l = np.minimum(interval.lower[unstable], -LEAST_BIG_M)
     u = np.maximum(interval.upper[unstable], LEAST_BIG_M)
     slope = u / (u - l)
-    # both ends of the graph lie below the line, whatever the slope is rounded to
-    return slope, np.maximum(-slope * l, u - slope * u) * (1 + 4 * np.finfo(float).eps)
+    # both ends of the graph lie below the line, whatever slope and 1 - slope are rounded to
+    return slope, np.maximum(-slope * l, u - slope * u) + 4 * np.finfo(float).eps * (u - l)
 
 
 def add_facet(

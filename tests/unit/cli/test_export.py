@@ -5,7 +5,8 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 import milp_verix
 from milp_verix.cli.app import app
 from milp_verix.solvers.backends.cbc import binary as cbc_binary
+from tests.support.installed_solvers import needs
 from tests.support.random_networks import as_layers, dense_network, random_layers
 
 
@@ -150,6 +152,18 @@ def test_programs_of_many_checks_are_read_back_by_all(tmp_path: Path) -> None:
 READERS: dict[str, Callable[[Path], float]] = {}
 
 
+class RefusedError(Exception):
+    """A reader takes a file for no program."""
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise RefusedError from error
+
+
 def reader(read: Callable[[Path], float]) -> Callable[[Path], float]:
     READERS[read.__name__] = read
     return read
@@ -159,7 +173,8 @@ def reader(read: Callable[[Path], float]) -> Callable[[Path], float]:
 def gurobi(path: Path) -> float:
     gurobipy = pytest.importorskip("gurobipy", reason="gurobipy is not installed")
     with gurobipy.Env(params={"OutputFlag": 0}) as env:
-        model = gurobipy.read(str(path), env)
+        with reading():
+            model = gurobipy.read(str(path), env)
         model.optimize()
         return float(model.ObjVal)
 
@@ -168,7 +183,8 @@ def gurobi(path: Path) -> float:
 def highs(path: Path) -> float:
     model = highspy.Highs()
     model.setOptionValue("output_flag", False)
-    assert model.readModel(str(path)) != highspy.HighsStatus.kError
+    with reading():
+        assert model.readModel(str(path)) != highspy.HighsStatus.kError
     model.run()
     return float(model.getInfo().objective_function_value)
 
@@ -178,7 +194,8 @@ def scip(path: Path) -> float:
     pyscipopt = pytest.importorskip("pyscipopt", reason="PySCIPOpt is not installed")
     model = pyscipopt.Model()
     model.hideOutput()
-    model.readProblem(str(path))
+    with reading():
+        model.readProblem(str(path))
     model.optimize()
     return float(model.getObjVal())
 
@@ -187,6 +204,8 @@ def scip(path: Path) -> float:
 def cbc(path: Path) -> float:
     command = [str(cbc_binary()), str(path), "-ratio", "0", "-solve", "-quit"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
+    with reading():
+        assert "errors on input" not in done.stdout
     return float(re.findall(r"Objective value:\s+(\S+)", done.stdout)[-1])
 
 
@@ -196,9 +215,10 @@ def glpk(path: Path) -> float:
         pytest.skip("glpsol is not installed")
     kind = "--lp" if path.suffix == ".lp" else "--freemps"
     found = path.with_suffix(".out")
-    subprocess.run(
-        [binary, kind, path, "-o", found, "--mipgap", "0"], capture_output=True, check=True
-    )
+    with reading():  # it has no other exit code
+        subprocess.run(
+            [binary, kind, path, "-o", found, "--mipgap", "0"], capture_output=True, check=True
+        )
     return float(re.findall(r"Objective: .* = (\S+)", found.read_text())[-1])
 
 
@@ -207,7 +227,8 @@ def xpress(path: Path) -> float:
     package = pytest.importorskip("xpress", reason="xpress is not installed")
     model = package.problem()
     model.controls.outputlog = 0
-    model.read(str(path))
+    with reading():
+        model.read(str(path))
     model.optimize()
     return float(model.attributes.objval)
 
@@ -217,7 +238,8 @@ def copt(path: Path) -> float:
     package = pytest.importorskip("coptpy", reason="coptpy is not installed")
     model = package.Envr().createModel("")
     model.setParam("Logging", 0)
-    model.read(str(path))
+    with reading():
+        model.read(str(path))
     model.solve()
     return float(model.objval)
 
@@ -228,7 +250,8 @@ def cplex(path: Path) -> float:
     model = package.Cplex()
     for stream in (model.set_log_stream, model.set_results_stream, model.set_warning_stream):
         stream(None)
-    model.read(str(path))
+    with reading():
+        model.read(str(path))
     model.solve()
     return float(model.solution.get_objective_value())
 
@@ -244,9 +267,12 @@ READ = {
         ".lp": {"gurobi", "scip", "xpress", "copt", "cplex"},
         ".mps": {"gurobi", "scip", "xpress", "copt", "cplex"},
     },
-    "general": {".lp": {"gurobi"}},
+    "general": {".lp": {"gurobi", "xpress"}},
 }
 """Who reads a formulation in a format, as ``docs/programs.md`` says."""
+
+MISREAD = {("cbc", "indicator", ".lp"), ("cbc", "general", ".lp")}
+"""Files that are taken for something else; whoever reads a file neither so nor so refuses it."""
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -266,3 +292,21 @@ def test_files_are_read_back_with_the_same_optimum(
         assert code == 0, text
         if name in readers:
             assert READERS[name](path) == pytest.approx(expected, abs=1e-5)
+        elif (name, formulation, suffix) not in MISREAD:
+            with pytest.raises(RefusedError):
+                READERS[name](path)
+
+
+@needs("cbc")
+@pytest.mark.parametrize("formulation", ["indicator", "general"])
+def test_cbc_misreads_what_the_page_says(formulation: str, tmp_path: Path) -> None:
+    path, free, found = tmp_path / "check.lp", tmp_path / "free.json", []
+    free.write_text(json.dumps([*range(12, 40)]))
+    given = ("examples/digits.onnx", "examples/digits.npz:images[15]", "--free", free)
+    for name in ("big_m", f"{formulation}:plain"):
+        run(*given, "--epsilon", "0.2", "--formulation", name, "--rival", "9", "--out", path)
+        command = [str(cbc_binary()), str(path), "-ratio", "0", "-solve", "-quit"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found.append(re.findall(r"Objective value:\s+(\S+)|(?:is|says) (infeasible)", told))
+    assert found[1]
+    assert found[0] != found[1]

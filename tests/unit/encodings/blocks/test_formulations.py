@@ -1,6 +1,7 @@
 """Every formulation of a ReLU is the ReLU; they differ in size and in their linear relaxations."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +37,10 @@ from verix_encodings import (
     interval_bounds,
     partition_relu,
 )
+from verix_encodings.blocks.layers import triangle
 
 PLAIN = ["indicator:plain", "sos1:plain", "general:plain"]
+
 NAMES = [*FORMULATIONS, "partition:1", "partition:3", "partition:99", *PLAIN]
 LINEAR = ["big_m", "partition:1", "partition:2", "partition:3", "partition:99"]
 each_formulation = pytest.mark.parametrize("name", NAMES)
@@ -327,3 +330,13 @@ def test_unknown_formulations_are_refused(name: str) -> None:
 def test_the_default_is_big_m() -> None:
     assert formulation_named("big_m").relu is big_m_relu
     assert formulation_named("partition:2").name == "partition:2"
+
+
+def test_the_row_of_the_triangle_cuts_nothing_off() -> None:
+    rng = np.random.default_rng(0)
+    low, high = -(10.0 ** rng.uniform(-7, 6, 2000)), 10.0 ** rng.uniform(-7, 6, 2000)
+    slope, right = triangle(Interval(low, high), np.arange(low.size))
+    rows = zip(low, high, slope, 1 - slope, right, strict=True)
+    for l, u, s, rest, r in (map(Fraction, map(float, row)) for row in rows):
+        # of the columns a and z, and a and s, at both ends of the graph
+        assert max(u - s * u, -s * l, rest * u) <= r
