@@ -9,7 +9,7 @@ import typer
 from milp_verix.base.number_text import counted
 from milp_verix.cli import delivery, parameters
 from milp_verix.cli.progress import status_line
-from milp_verix.cli.startup import DISAGREEMENT
+from milp_verix.cli.startup import DISAGREEMENT, INTERRUPTED
 from milp_verix.comparison.instance_sources import SIZES
 from milp_verix.comparison.instances import make_library
 
@@ -31,7 +31,11 @@ def instances(
     with delivery.refusals() as errors, delivery.termination_as_interrupt():
         with status_line("…", "{} …".format)(errors) as show:
             chosen = [size.strip() for size in sizes.split(",") if size.strip()]
-            found = make_library(folder, chosen, time_limit, show)
+            try:
+                found = make_library(folder, chosen, time_limit, show)
+            except KeyboardInterrupt:
+                errors.print("interrupted; the same command goes on", markup=False)
+                raise typer.Exit(INTERRUPTED) from None
         if not quiet:
             tally = Counter(one.hardness for one in found.instances)
             verified = sum(one.optimum is not None for one in found.instances)
