@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import detached
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, listed
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
@@ -283,7 +283,26 @@ class LoadedModel(ABC):
         except InputError as error:
             way = "inputs=Inputs.from_pipeline(pipeline, frame) takes words"
             raise InputError(f"{error} The names are the model's; {way}.") from error
-        return numbers_in({name: row[name] for name in chosen}), notes
+        numbers = numbers_in({name: row[name] for name in chosen})
+        self.refuse_words(numbers, numbers)
+        return numbers, notes
+
+    def refuse_words(self, lower: Any, upper: Any) -> None:
+        """Raise ``InputError`` where numbers from ``lower`` to ``upper``, (d,), may mean words.
+
+        XGBoost and LightGBM have codes 0, 1 and 2 for the categories 1, 2 and 5 of pandas.
+        """
+        for place, words in self.words.items():
+            for code, word in enumerate(words if place < len(lower) else ()):
+                known = word.removeprefix("-").replace(".", "", 1).isdecimal()
+                number = float(word) if known else {"True": 1, "False": 0}.get(word, code)
+                if number != code and lower[place] <= number <= upper[place]:
+                    name = self.columns[place] if self.columns else f"x{place}"
+                    raise InputError(
+                        f"{name} may be {number:g}, the code of a word or the word {word!r} with "
+                        f"the code {code}: describe it as a category of texts, in "
+                        f"from_frame by categories={{{name!r}: [{listed([*map(repr, words)])}]}}"
+                    )
 
     def columns_for(self, names: Collection[str]) -> tuple[str, ...] | None:
         """Return the names of the coordinates to which ``names`` belong; None if there are none.

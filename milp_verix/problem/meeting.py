@@ -193,9 +193,11 @@ def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
 
 
 def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
-    """Raise ``InputError`` for a word with another code than the network's."""
+    """Raise ``InputError`` for a word with another code than the network's, or a number for one."""
+    ends = np.full((2, inputs.size), np.nan)
     for feature, group in zip(inputs.features, inputs.groups, strict=True):
         known = network.words.get(int(group[0]), ())
+        ends[:, group[0]] = (np.nan,) * 2 if feature.values else (feature.lower, feature.last)
         in_model = len(feature.values) - feature.missing
         for word, code in (
             zip(feature.values[:in_model], feature.codes, strict=False) if known else ()
@@ -206,6 +208,7 @@ def _refuse_other_words(inputs: Inputs, network: LoadedModel) -> None:
                     f"described; the network knows the words {listed(list(known))}, coded 0, 1, … "
                     f"in this order. Give them as categories={{{feature.name!r}: [...]}}"
                 )
+    network.refuse_words(*ends)
 
 
 def make_described_ball(x: NDArray[Any], radii: Sequence[float], norm: str, inputs: Inputs) -> Ball:

@@ -31,7 +31,7 @@ class Inputs:
 
     ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source;
     ``remarks`` are notes on all of them. ``read`` raises ``InputError`` where an input cannot be
-    read; the others are not affected.
+    read; the others are not affected. They are ``named`` if their numbers were placed by names.
     """
 
     count: int
@@ -40,6 +40,7 @@ class Inputs:
     notes: Callable[[int], tuple[str, ...]] = lambda _: ()
     place: Callable[[int], str] = "input {}".format
     remarks: tuple[str, ...] = ()
+    named: bool = False
 
 
 def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] | None:
@@ -65,7 +66,9 @@ def inputs_of(
     if is_frame(source) or suffix in (".csv", ".parquet"):
         table = tables.number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
-        return Inputs(len(table.values), table.row, place=table.place, remarks=table.notes)
+        return Inputs(
+            len(table.values), table.row, place=table.place, remarks=table.notes, named=True
+        )
     if isinstance(source, str | Path):
         return _fitting(_stored(str(source), size, columns), size, str(source))
     if columns is not None:
@@ -123,7 +126,9 @@ def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
         row = one_row.row_of(source[index])
         return () if row is None else one_row.in_order([*row], names, "the row")[1]
 
-    return Inputs(len(source), read, notes=notes, remarks=remarks)
+    return Inputs(
+        len(source), read, notes=notes, remarks=remarks, named=one_row.has_names(source[0])
+    )
 
 
 def _fitting(values: NDArray[Any], size: int, what: str) -> Inputs:

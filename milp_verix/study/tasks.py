@@ -123,7 +123,7 @@ def tasks_of(
     hashed = network.content_sha256
     for index in indices:
         name = inputs.name(index)
-        x, problem, identity = _read(inputs, index, name)
+        x, problem, identity = _read(inputs, index, name, network)
         notes = (*inputs.notes(index), *inputs.remarks) if problem is None else ()
         for setting in settings:
             # a solver's answer within a limit says nothing of another limit
@@ -184,13 +184,15 @@ def _arguments_of(kind: str) -> dict[str, Any]:
 
 
 def _read(
-    inputs: Inputs, index: int, name: str | None
+    inputs: Inputs, index: int, name: str | None, network: LoadedModel
 ) -> tuple[NDArray[Any] | None, str | None, list[Any]]:
     """Return an input, or why there is none, and what tells it from others."""
     try:
         x = inputs.read(index)
         if x.dtype.kind not in "biuf":
             raise InputError(f"the input must hold numbers, got dtype {x.dtype}")
+        if inputs.named:
+            network.refuse_words(x, x)
     except InputError as error:
         return None, str(error), [index, name, str(error)]
     return x, None, [str(x.dtype), list(x.shape), array_hash(x)]
