@@ -30,6 +30,10 @@ ALLOWED = [
         "its packages take gigabytes; .ci/run installs them later, for the tests that need them",
     ),
     Allowed(
+        r"(xpress|coptpy|cplex|glpsol) is not installed",
+        "optional readers of programs with licences of their own, or of the system; others read, too",
+    ),
+    Allowed(
         r"Pyomo does not find 'appsi_cbc' here; .*",
         "no package on PyPI brings these binaries; what is asked of them, others are asked, too",
     ),
