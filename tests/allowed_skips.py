@@ -31,7 +31,7 @@ ALLOWED = [
     ),
     Allowed(
         r"(xpress|coptpy|cplex|glpsol) is not installed",
-        "optional readers of programs with licences of their own, or of the system; others read, too",
+        "optional readers of programs, some with licences of their own; others read, too",
     ),
     Allowed(
         r"Pyomo does not find 'appsi_cbc' here; .*",
