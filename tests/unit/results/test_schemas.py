@@ -81,9 +81,13 @@ def test_what_is_written_is_as_the_schema_says_and_has_no_other_field(
         read(data)
 
 
+OPEN = {"machine", "options", "parameters"}
+"""Objects of a comparison whose values are what a machine or a solver has."""
+
+
 def test_a_value_of_another_type_is_refused(documents: list[Document]) -> None:
     for schema, data, _ in documents:
-        for path in objects(data):
+        for path in (path for path in objects(data) if not OPEN & {*path}):
             for key, value in as_object(data, path).items():
                 bad = changed(data, (*path, key), wrong(value))
                 assert not fits(schema, bad), (schema, path, key)
