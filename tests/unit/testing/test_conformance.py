@@ -218,7 +218,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=ROOT / "examples",
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,
