@@ -114,7 +114,8 @@ def test_pytest_puts_the_installed_solver_to_the_suite(installed: Path) -> None:
     done = subprocess.run(
         [*command, *options],
         cwd=installed,
-        env={**os.environ, "PYTHONPATH": path},
+        # its plugin has none of the options of the tests around it
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,
