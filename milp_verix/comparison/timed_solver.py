@@ -17,7 +17,7 @@ from milp_verix import solvers
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
-from milp_verix.solvers.named_options import WORDS
+from milp_verix.solvers.option_tables import WORDS
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

@@ -23,7 +23,8 @@ from urllib.parse import parse_qsl
 from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.named_options import SHARED, read_name_options, read_options
+from milp_verix.solvers.named_options import read_name_options, read_options
+from milp_verix.solvers.option_tables import SHARED
 from milp_verix.solvers.own_solver import LicenceFallback
 from milp_verix.solvers.session import (
     Session,

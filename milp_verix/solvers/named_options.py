@@ -5,7 +5,8 @@ program, overwrite a file or weaken a proof: threads, seeds, presolve, heuristic
 limits. Tolerances, cutoffs and paths are for Python, see :func:`refusal`. A log is a file of the
 current folder whose name ends in ``.log``; solvers append to it.
 
-Some options have a word that all solvers share (``WORDS``): each becomes the solver's own option.
+Some options have a word that all solvers share: each becomes the solver's own option, by the tables
+of :mod:`~milp_verix.solvers.option_tables`.
 """
 
 import math
@@ -16,131 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError, meant, refusing
-from milp_verix.solvers.solver_parameters import HIGHS_HEURISTICS, parameters_of
-
-Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
-"""The values of an option: whole numbers or numbers between two ends, or words."""
-
-_SWITCH = ("true", "false")
-_COUNT = (0, 2**31 - 1)
-_THREADS = (1, 1024)
-_HIGHS: dict[str, Values] = {
-    "presolve": ("off", "choose", "on"),
-    "parallel": ("off", "choose", "on"),
-    "threads": _THREADS,
-    "random_seed": _COUNT,
-    "simplex_strategy": (0, 4),
-    "mip_heuristic_effort": (0.0, 1.0),
-    **dict.fromkeys(HIGHS_HEURISTICS, _SWITCH),
-    "mip_allow_cut_separation_at_nodes": _SWITCH,
-    "mip_allow_restart": _SWITCH,
-    "mip_detect_symmetry": _SWITCH,
-    "mip_max_nodes": _COUNT,
-}
-_GUROBI: dict[str, Values] = {
-    "Threads": _THREADS,
-    "Seed": (0, 2_000_000_000),
-    "Presolve": (-1, 2),
-    "Method": (-1, 5),
-    "NodeMethod": (-1, 2),
-    "MIPFocus": (0, 3),
-    "NumericFocus": (0, 3),
-    "IntegralityFocus": (0, 1),
-    "Cuts": (-1, 3),
-    "Heuristics": (0.0, 1.0),
-    "RINS": (-1, 2_000_000_000),
-    "Symmetry": (-1, 2),
-    "VarBranch": (-1, 3),
-    "NodeLimit": _COUNT,
-}
-_SCIP: dict[str, Values] = {
-    "randomization/randomseedshift": _COUNT,
-    "presolving/maxrounds": (-1, 2**31 - 1),
-    "propagating/maxrounds": (-1, 2**31 - 1),
-    "separating/maxrounds": (-1, 2**31 - 1),
-    "separating/maxroundsroot": (-1, 2**31 - 1),
-    "conflict/enable": _SWITCH,
-    "misc/usesymmetry": (0, 7),
-    "limits/nodes": (-1, 2**31 - 1),
-}
-_CBC: dict[str, Values] = {"threads": _THREADS, "strong": _COUNT, "maxNodes": _COUNT}
-_ON_OFF = ("off", "on")
-
-ALLOWED: dict[str, dict[str, Values]] = {
-    "PULP_CBC_CMD": _CBC,
-    "COIN_CMD": _CBC,
-    "GUROBI": _GUROBI,
-    "HiGHS": _HIGHS,
-    "HiGHS_CMD": {"threads": _THREADS},
-    "SCIP_CMD": {"maxNodes": _COUNT},
-    "SCIP_PY": {"maxNodes": _COUNT},
-    **dict.fromkeys(("appsi_highs", "highs"), _HIGHS),
-    **dict.fromkeys(("gurobi_direct", "gurobi_persistent", "appsi_gurobi"), _GUROBI),
-    **dict.fromkeys(("gurobi_direct_v2", "gurobi_persistent_v2"), _GUROBI),
-    **dict.fromkeys(("scip_direct", "scip_persistent"), _SCIP),
-}
-"""For each name that PuLP or Pyomo has for a solver, the options that a string may set."""
-
-OWN: dict[str, dict[str, Values]] = {
-    "highs": {**_HIGHS, "mip_rel_gap": (0.0, 1.0)},
-    "phase": {},
-    "gurobi": {**_GUROBI, "MIPGap": (0.0, 1.0)},
-    "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
-    "cbc": {
-        **_CBC,
-        "randomSeed": _COUNT,
-        "randomCbcSeed": _COUNT,
-        **dict.fromkeys(("presolve", "preprocess", "cuts", "heur"), _ON_OFF),
-    },
-}
-"""For each solver of ours, its own options that a string may set."""
-
-_Both = dict[str, dict[str, Any]]
-
-
-def _both(off: Any, on: Any, *options: str) -> _Both:
-    return {"off": dict.fromkeys(options, off), "on": dict.fromkeys(options, on)}
-
-
-WORDS: dict[str, dict[str, str | _Both]] = {
-    "highs": {
-        "threads": "threads",
-        "seed": "random_seed",
-        "gap": "mip_rel_gap",
-        "presolve": _both("off", "on", "presolve"),
-        "cuts": _both(False, True, "mip_allow_cut_separation_at_nodes"),
-        "heuristics": {
-            "off": {"mip_heuristic_effort": 0.0, **dict.fromkeys(HIGHS_HEURISTICS, False)},
-            "on": {"mip_heuristic_effort": 0.05, **dict.fromkeys(HIGHS_HEURISTICS, True)},
-        },
-    },
-    "gurobi": {
-        "threads": "Threads",
-        "seed": "Seed",
-        "gap": "MIPGap",
-        "presolve": _both(0, -1, "Presolve"),
-        "cuts": _both(0, -1, "Cuts"),
-        "heuristics": _both(0.0, 0.05, "Heuristics"),
-    },
-    "scip": {
-        "seed": "randomization/randomseedshift",
-        "gap": "limits/gap",
-        "presolve": _both(0, -1, "presolving/maxrounds"),
-        "cuts": _both(0, -1, "separating/maxrounds", "separating/maxroundsroot"),
-        "heuristics": _both(False, True, "heuristics"),
-    },
-    "cbc": {
-        "threads": "threads",
-        "seed": "randomCbcSeed",
-        "presolve": _both("off", "on", "presolve", "preprocess"),
-        "cuts": _both("off", "on", "cuts"),
-        "heuristics": _both("off", "on", "heur"),
-    },
-}
-"""Words for options that solvers share, and what each solver calls them.
-
-``"on"`` of presolve, cuts and heuristics is the solver's default, ``"off"`` is ours.
-"""
+from milp_verix.solvers.option_tables import ALLOWED, OWN, SHARED, SUFFIXES, WORDS, Values
+from milp_verix.solvers.solver_parameters import parameters_of
 
 _REASONS = {
     ("tol", "epsilon", "primalt", "dualt", "integert"): (
@@ -157,12 +35,6 @@ _REASONS = {
     ),
 }
 """Parts of names of options, and why a string may not set such an option."""
-
-SHARED = {
-    "phase": ("time", "strict"),
-    **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
-}
-"""Words for options of ours, which no solver needs to know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +90,9 @@ def _seconds(name: str, text: str) -> float:
     return seconds
 
 
-_SUFFIXES = {"gurobi": ".prm", "highs": ".opt", "scip": ".set"}
-"""The file of parameters that each solver writes itself."""
-
-
 def _settings_in(name: str, base: str, file: str) -> dict[str, Any]:
     """Return the parameters in a ``file`` of the current folder, in the solver's own format."""
-    suffix = _SUFFIXES.get(base)
+    suffix = SUFFIXES.get(base)
     if suffix is None or not re.fullmatch(rf"[\w][\w.-]*\{suffix}", file):
         names = f" or a file of this folder such as mine{suffix}" if suffix else ""
         raise InputError(f"parameters in the name of solver {name!r} is shipped{names}")

@@ -10,6 +10,7 @@ from typing import Any
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     Session,
     SolveResult,
@@ -64,12 +65,20 @@ class OwnSolver:
         return self.begin(threads, tolerances, self.options)
 
 
-def own_solver(
-    kind: Any, licence: str, package: str, begin: Callable[..., Session] | None = None
-) -> OwnSolver:
-    """Return the solver of a ``package`` with sessions of the class ``kind``, or by ``begin``."""
-    lacking = partial(missing, package)
-    return OwnSolver(kind.name, licence, kind.capabilities, lacking, begin or kind)
+def own_solver(kind: Any, licence: str, package: str, *, apart: bool = False) -> OwnSolver:
+    """Return the solver of a ``package`` with sessions of the class ``kind``.
+
+    ``apart`` for sessions in a process of their own, where a solver holds Python's lock or swallows
+    Ctrl-C.
+    """
+    begin = partial(_begin_apart, kind) if apart else kind
+    return OwnSolver(kind.name, licence, kind.capabilities, partial(missing, package), begin)
+
+
+def _begin_apart(
+    kind: Any, threads: int, tolerances: Tolerances, given: NameOptions
+) -> RemoteSession:
+    return RemoteSession(partial(kind, threads, tolerances, given))
 
 
 class OwnSession:

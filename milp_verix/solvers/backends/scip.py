@@ -4,7 +4,6 @@ It swallows Ctrl-C, so it runs in a process of its own. Both targets are limits 
 dual bound; a cutoff (``setObjlimit``) together with such a limit would end a solve at once.
 """
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
-from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -220,9 +218,5 @@ def _iteration_limit(package: Any) -> Any:
     return IterationLimit()
 
 
-def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> RemoteSession:
-    """Return a session in a process of its own: SCIP holds Python's lock and swallows Ctrl-C."""
-    return RemoteSession(partial(ScipSession, threads, tolerances, given))
-
-
-SOLVER = own_solver(ScipSession, "Apache-2.0", "pyscipopt", _begin)
+# it holds Python's lock and swallows Ctrl-C
+SOLVER = own_solver(ScipSession, "Apache-2.0", "pyscipopt", apart=True)

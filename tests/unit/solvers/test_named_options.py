@@ -19,7 +19,8 @@ from milp_verix.solvers import (
     resolve_solver,
     solver_named,
 )
-from milp_verix.solvers.named_options import OWN, SHARED, WORDS, read_options
+from milp_verix.solvers.named_options import read_options
+from milp_verix.solvers.option_tables import OWN, SHARED, WORDS
 from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.remote_session import RemoteSession
 from tests.support.digits_example import images, network

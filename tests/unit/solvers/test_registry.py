@@ -28,7 +28,8 @@ from milp_verix.solvers import (
 )
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.named_options import ALLOWED, read_option
+from milp_verix.solvers.named_options import read_option
+from milp_verix.solvers.option_tables import ALLOWED
 from milp_verix.solvers.solver_parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, parameters_of
 from tests.support.installed_solvers import needs
 from tests.support.random_networks import cube, network_of, random_layers
