@@ -78,6 +78,8 @@ def gurobi_options(threads: int, tolerances: Tolerances) -> Options:
         "OptimalityTol": max(tolerances.feasibility, 1e-9),
         # by linear cuts: its bounds are those of linear programs
         "MIQCPMethod": 1,
+        # at the default of 1e-6 its bound was up to 2e-6 of itself above the minimum
+        "BarQCPConvTol": 1e-10,
         # sets are branched on as they are: as binaries they would bring big-Ms
         "PreSOS1BigM": 0.0,
         "IntFeasTol": max(tolerances.integrality, 1e-9),

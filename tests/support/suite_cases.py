@@ -24,7 +24,11 @@ Steps = list[dict[str, Any]]
 WRITTEN: dict[str, dict[str, Any]] = json.loads(
     (ROOT / "tests" / "fixtures" / "suite_programs.json").read_text(encoding="utf-8")
 )
-"""Programs by name, each with a cost; the best of balls is by hand."""
+"""Programs by name, each with a cost; the best of balls is by hand.
+
+That of balls between rows, where bounds of SCIP and Gurobi were too high, is held by
+``test_balls_between_rows``.
+"""
 
 
 class Script:
@@ -96,8 +100,8 @@ def written(data: dict[str, Any]) -> Steps:
     program = {key: value for key, value in data.items() if key not in ("cost", "best")}
     script, cost = Script(program), np.array(data["cost"], dtype=np.float64)
     if "best" in data:
-        script.ask(cost, data["best"])
-        script.ask(cost, data["best"])
+        for _ in range(2):
+            script.ask(cost, data["best"], **({"may_fail": True} if "rows" in data else {}))
     elif any(None in ends for ends in data["box"]):
         script.ask(cost, may_fail=True)
     elif script.ask(cost) is not None:

@@ -85,8 +85,15 @@ class ScipSession(OwnSession):
         self._variables = []
         self._add_rest(kept, 0, 0)
         for row in kept.quadratic_rows:
-            squares = self._scip.quicksum(self._variables[j] ** 2 for j in row.columns)
-            model.addCons(squares <= row.radius**2)
+            # of radius 1, so that the tolerance is relative
+            squares = self._scip.quicksum(
+                (self._variables[j] / row.radius) ** 2 for j in row.columns
+            )
+            model.addCons(squares <= 1.0)
+        if kept.quadratic_rows and "numerics/feastol" not in self._given.settings:
+            # below 1e-7 it cuts off nodes with better points: bounds were up to 6e-4 of themselves
+            # above the minimum on 12 of 120 random programs
+            model.setParam("numerics/feastol", 1e-6)
         for rule in kept.indicators:
             body = self._sum(rule.coefficients, rule.columns)
             binary, active = self._variables[rule.binary], bool(rule.value)
