@@ -119,9 +119,35 @@ def cbc_options(threads: int, tolerances: Tolerances) -> Options:
     }
 
 
+def xpress_options(threads: int, tolerances: Tolerances) -> Options:
+    """Xpress: tolerances from 1e-9 on, as its documents advise no less."""
+    return {
+        "THREADS": threads,
+        "PRESOLVE": 0,
+        "CUTSTRATEGY": 0,
+        "HEUREMPHASIS": 0,
+        "MIPRELSTOP": 0.0,
+        "MIPABSSTOP": 0.0,
+        **XPRESS_NO_CUTOFF,
+        "FEASTOL": max(tolerances.feasibility, 1e-9),
+        "OPTIMALITYTOL": max(tolerances.feasibility, 1e-9),
+        "MIPTOL": max(tolerances.integrality, 1e-9),
+        "MATRIXTOL": XPRESS_DROPS,
+        # by linear cuts: its bounds are those of linear programs
+        "MIQCPALG": 1,
+        "QCROOTALG": 1,
+    }
+
+
+XPRESS_DROPS = 1e-12
+# nodes that improve a point by less would be cut off, and its bound would not know them
+XPRESS_NO_CUTOFF: Options = {"MIPADDCUTOFF": 0.0, "MIPRELCUTOFF": 0.0}
+
+
 HIGHS = SolverParameters("highs", "MIT", highs_options, dropped=HIGHS_DROPS)
 GUROBI = SolverParameters("gurobi", "proprietary", gurobi_options, dropped=1e-13)
 SCIP = SolverParameters("scip", "Apache-2.0", scip_options, dropped=SCIP_DROPS)
+XPRESS = SolverParameters("xpress", "proprietary", xpress_options, dropped=XPRESS_DROPS)
 CBC = SolverParameters(
     "cbc",
     "EPL-2.0",
