@@ -62,6 +62,18 @@ _XPRESS: dict[str, Values] = {
     "MAXNODE": _COUNT,
     "MIPRELSTOP": (0.0, 1.0),
 }
+_COPT: dict[str, Values] = {
+    "Threads": (1, 128),
+    "RandSeed": _COUNT,
+    "Presolve": (-1, 4),
+    "CutLevel": (-1, 3),
+    "HeurLevel": (-1, 3),
+    "StrongBranching": (-1, 3),
+    "ConflictAnalysis": (-1, 1),
+    "MipTasks": (-1, 256),
+    "NodeLimit": (-1, 2**31 - 1),
+    "RelGap": (0.0, 1.0),
+}
 _CBC: dict[str, Values] = {"threads": _THREADS, "strong": _COUNT, "maxNodes": _COUNT}
 _ON_OFF = ("off", "on")
 
@@ -86,6 +98,7 @@ OWN: dict[str, dict[str, Values]] = {
     "gurobi": {**_GUROBI, "MIPGap": (0.0, 1.0)},
     "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
     "xpress": _XPRESS,
+    "copt": _COPT,
     "cbc": {
         **_CBC,
         "randomSeed": _COUNT,
@@ -137,6 +150,14 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "cuts": _both(0, -1, "CUTSTRATEGY"),
         "heuristics": _both(0, -1, "HEUREMPHASIS"),
     },
+    "copt": {
+        "threads": "Threads",
+        "seed": "RandSeed",
+        "gap": "RelGap",
+        "presolve": _both(0, -1, "Presolve"),
+        "cuts": _both(0, -1, "CutLevel"),
+        "heuristics": _both(0, -1, "HeurLevel"),
+    },
     "cbc": {
         "threads": "threads",
         "seed": "randomCbcSeed",
@@ -153,7 +174,7 @@ WORDS: dict[str, dict[str, str | _Both]] = {
 SHARED = {
     "phase": ("time", "strict"),
     **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
-    "xpress": ("time", "log", "strict", "parameters"),
+    **dict.fromkeys(("xpress", "copt"), ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 

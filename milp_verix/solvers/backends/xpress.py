@@ -15,7 +15,7 @@ import numpy as np
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -207,12 +207,9 @@ class XpressSession(OwnSession):
             if found in (kinds.SolStatus.OPTIMAL, kinds.SolStatus.FEASIBLE):
                 point = np.array(problem.getSolution(), dtype=np.float64)[: cost.size]
             if whole or status is SolveStatus.OPTIMAL:
-                bound = float(told.bestbound if whole else told.lpobjval)
-            bound = bound if abs(bound) < _INFINITY else -np.inf
-            if told.originalqconstraints:
-                bound -= _OF_CUTS * max(1.0, abs(bound))
-            if point is not None and bound > -np.inf:
-                bound = min(bound, float(cost @ point))
+                slack = _OF_CUTS if told.originalqconstraints else 0.0
+                ends = float(told.bestbound if whole else told.lpobjval)
+                bound = proven(ends, _INFINITY, cost, point, slack)
         nodes, root = int(told.nodes), self._seen.get("root", -np.inf)
         if whole and nodes <= 1 and bound > -np.inf:
             root = bound

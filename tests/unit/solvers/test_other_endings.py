@@ -13,7 +13,7 @@ from milp_verix.solvers.backends.scip import ScipSession
 from tests.support.installed_solvers import needs
 from verix_encodings import Program, ProgramBuilder
 
-DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "xpress")
+DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "xpress", "copt")
 RNG = np.random.default_rng(3)
 WEIGHTS, COST = RNG.integers(5, 30, (4, 12)).astype(float), RNG.integers(1, 20, 12).astype(float)
 LEAST = min(
