@@ -24,7 +24,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     start_of,
 )
-from milp_verix.solvers.solver_parameters import XPRESS, XPRESS_NO_CUTOFF, xpress_options
+from milp_verix.solvers.solver_parameters import XPRESS, XPRESS_SOUND, xpress_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -55,7 +55,7 @@ class XpressSession(OwnSession):
         super().__init__(given)
         self._xpress: Any = xpress
         self.version = xpress.__version__
-        shipped = {"THREADS": threads, **XPRESS_NO_CUTOFF}
+        shipped = {"THREADS": threads, **XPRESS_SOUND}
         usual = shipped if given.shipped else xpress_options(threads, tolerances)
         self.parameters = {**usual, **given.settings}
         self._seen: dict[str, float] = {}
@@ -130,7 +130,8 @@ class XpressSession(OwnSession):
             side = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0))
             matrix = program.matrix[rows:, :]
             entries = matrix.indptr, matrix.indices, matrix.data
-            width = np.where(kinds == "R", high - low, 0.0)
+            # its lower side is high − width, rounded: no higher than low
+            width = np.where(kinds == "R", np.nextafter(high - low, np.inf), 0.0)
             problem.addRows(kinds.tolist(), side, width, *entries)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
