@@ -132,7 +132,8 @@ def read_options(
 ) -> dict[str, int | float | str]:
     """Return options by the solver's own names; ``InputError`` for a wrong option or value."""
     found: dict[str, int | float | str] = {}
-    words, allowed = WORDS.get(parameters_of(native).name, {}), _allowed(family, native)
+    own = parameters_of(native).name if family else native
+    words, allowed = WORDS.get(own, {}), _allowed(family, native)
     for option, text in pairs:
         word = words.get(option)
         if isinstance(word, dict) and text in word and word[text].keys() <= allowed.keys():

@@ -49,6 +49,31 @@ _SCIP: dict[str, Values] = {
     "misc/usesymmetry": (0, 7),
     "limits/nodes": (-1, 2**31 - 1),
 }
+_XPRESS: dict[str, Values] = {
+    "THREADS": _THREADS,
+    "RANDOMSEED": _COUNT,
+    "PRESOLVE": (0, 1),
+    "MIPPRESOLVE": (-1, 2**16 - 1),
+    "CUTSTRATEGY": (-1, 3),
+    "HEUREMPHASIS": (-1, 3),
+    "NODESELECTION": (1, 5),
+    "VARSELECTION": (-1, 9),
+    "SYMMETRY": (0, 2),
+    "MAXNODE": _COUNT,
+    "MIPRELSTOP": (0.0, 1.0),
+}
+_COPT: dict[str, Values] = {
+    "Threads": (1, 128),
+    "RandSeed": _COUNT,
+    "Presolve": (-1, 4),
+    "CutLevel": (-1, 3),
+    "HeurLevel": (-1, 3),
+    "StrongBranching": (-1, 3),
+    "ConflictAnalysis": (-1, 1),
+    "MipTasks": (-1, 256),
+    "NodeLimit": (-1, 2**31 - 1),
+    "RelGap": (0.0, 1.0),
+}
 _CBC: dict[str, Values] = {"threads": _THREADS, "strong": _COUNT, "maxNodes": _COUNT}
 _ON_OFF = ("off", "on")
 
@@ -72,6 +97,8 @@ OWN: dict[str, dict[str, Values]] = {
     "phase": {},
     "gurobi": {**_GUROBI, "MIPGap": (0.0, 1.0)},
     "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
+    "xpress": _XPRESS,
+    "copt": _COPT,
     "cbc": {
         **_CBC,
         "randomSeed": _COUNT,
@@ -115,6 +142,22 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "cuts": _both(0, -1, "separating/maxrounds", "separating/maxroundsroot"),
         "heuristics": _both(False, True, "heuristics"),
     },
+    "xpress": {
+        "threads": "THREADS",
+        "seed": "RANDOMSEED",
+        "gap": "MIPRELSTOP",
+        "presolve": _both(0, 1, "PRESOLVE"),
+        "cuts": _both(0, -1, "CUTSTRATEGY"),
+        "heuristics": _both(0, -1, "HEUREMPHASIS"),
+    },
+    "copt": {
+        "threads": "Threads",
+        "seed": "RandSeed",
+        "gap": "RelGap",
+        "presolve": _both(0, -1, "Presolve"),
+        "cuts": _both(0, -1, "CutLevel"),
+        "heuristics": _both(0, -1, "HeurLevel"),
+    },
     "cbc": {
         "threads": "threads",
         "seed": "randomCbcSeed",
@@ -131,6 +174,7 @@ WORDS: dict[str, dict[str, str | _Both]] = {
 SHARED = {
     "phase": ("time", "strict"),
     **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
+    **dict.fromkeys(("xpress", "copt"), ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 

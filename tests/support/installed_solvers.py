@@ -10,7 +10,7 @@ import pytest
 from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session
 
-SLOW = frozenset({"cbc", "scip", "pulp", "pyomo"})
+SLOW = frozenset({"cbc", "scip", "pulp", "pyomo", "xpress", "copt"})
 """Solvers in processes of their own, or that start one for each solve: asked less often."""
 
 

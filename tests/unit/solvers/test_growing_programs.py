@@ -1,6 +1,7 @@
 """Programs that grow under a live session, and columns that it branches on first."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from milp_verix.base.errors import LicenceLimitError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session
+from milp_verix.solvers.backends.copt import CoptSession
 from milp_verix.solvers.backends.scip import ScipSession
+from milp_verix.solvers.backends.xpress import XpressSession
 from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import each_solver, needs, solvers_with
@@ -21,7 +24,10 @@ from tests.support.small_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder, encode, interval_bounds
 from verix_encodings.blocks.formulations import FORMULATIONS
 
-IN_PLACE = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase", "gurobi", "scip")]
+IN_PLACE = [
+    pytest.param(name, marks=needs(name))
+    for name in ("highs", "phase", "gurobi", "scip", "xpress", "copt")
+]
 PRIORITIES = solvers_with("priorities")
 
 
@@ -110,8 +116,9 @@ def test_tiny_entries_that_come_later_are_kept_in_mind(session: Session) -> None
 @pytest.mark.parametrize("solver", IN_PLACE)
 def test_solvers_that_grow_in_place_load_once(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "growth" in SOLVERS[solver].capabilities
-    # SCIP's own session, without the process around it
-    session = ScipSession(1, Tolerances()) if solver == "scip" else open_session(solver)
+    # the session itself, without the process around it
+    apart: dict[str, Any] = {"scip": ScipSession, "xpress": XpressSession, "copt": CoptSession}
+    session = apart[solver](1, Tolerances()) if solver in apart else open_session(solver)
     live = getattr(session, "_primary", session)
     programs = growing(7)
     live.load(programs[0])

@@ -9,11 +9,13 @@ import pytest
 
 from milp_verix import Tolerances
 from milp_verix.solvers import SOLVERS, Targets, open_session
+from milp_verix.solvers.backends.copt import CoptSession
 from milp_verix.solvers.backends.scip import ScipSession
+from milp_verix.solvers.backends.xpress import XpressSession
 from tests.support.installed_solvers import needs
 from verix_encodings import Program, ProgramBuilder
 
-DIRECT = ("highs", "phase", "gurobi", "scip", "cbc")
+DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "xpress", "copt")
 RNG = np.random.default_rng(3)
 WEIGHTS, COST = RNG.integers(5, 30, (4, 12)).astype(float), RNG.integers(1, 20, 12).astype(float)
 LEAST = min(
@@ -47,10 +49,23 @@ def _scip(session: Any, ending: str) -> None:
         session._model.setParam(f"limits/{ending}", 1)
 
 
+def _xpress(session: Any, ending: str) -> None:
+    name = {"nodes": "MAXNODE", "solutions": "MAXMIPSOL", "cutoff": "MIPABSCUTOFF"}[ending]
+    session._problem.setControl(name, LEAST - 3 if ending == "cutoff" else 1)
+
+
+def _copt(session: Any, ending: str) -> None:
+    assert ending == "nodes"
+    session._model.setParam("NodeLimit", 1)
+
+
+APART: dict[str, Any] = {"scip": ScipSession, "xpress": XpressSession, "copt": CoptSession}
 SPOILT: dict[str, Callable[[Any, str], None]] = {
     "highs": _highs,
     "gurobi": _gurobi,
     "scip": _scip,
+    "xpress": _xpress,
+    "copt": _copt,
 }
 
 
@@ -60,6 +75,8 @@ ENDINGS = [
     for ending in ("nodes", "solutions", "cutoff")
     # its objective_bound makes the bound wrong that it reports: nothing sets it
     if (name, ending) != ("highs", "cutoff")
+    # it has no such limits
+    if (name, ending) not in (("copt", "solutions"), ("copt", "cutoff"))
 ]
 
 
@@ -67,8 +84,8 @@ ENDINGS = [
 def test_a_solve_that_a_limit_ends_proves_nothing_false(solver: str, ending: str) -> None:
     # in this process, to reach the model
     session: Any = (
-        ScipSession(1, Tolerances())
-        if solver == "scip"
+        APART[solver](1, Tolerances())
+        if solver in APART
         else SOLVERS[solver].open(threads=1, tolerances=Tolerances())
     )
     for targets in (Targets(), Targets(holds_above=LEAST + 5)):

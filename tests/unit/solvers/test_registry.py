@@ -93,7 +93,7 @@ def test_a_solver_that_pulp_lacks_is_refused_with_those_it_has() -> None:
 
 @needs("pyomo")
 def test_a_solver_that_pyomo_lacks_is_refused_with_those_it_has() -> None:
-    for lacking in ("none", "cplex_persistent"):
+    for lacking in ("none", "mosek_persistent"):
         with pytest.raises(SolverUnavailableError, match=f"'{lacking}'.*finds: .*appsi_highs"):
             resolve_solver(f"pyomo:{lacking}")
 
