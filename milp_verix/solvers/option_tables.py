@@ -49,6 +49,24 @@ _SCIP: dict[str, Values] = {
     "misc/usesymmetry": (0, 7),
     "limits/nodes": (-1, 2**31 - 1),
 }
+_CPLEX: dict[str, Values] = {
+    "threads": _THREADS,
+    "randomseed": (0, 2_100_000_000),
+    "lpmethod": (0, 6),
+    "emphasis.mip": (0, 5),
+    "emphasis.numerical": (0, 1),
+    "preprocessing.presolve": (0, 1),
+    "preprocessing.symmetry": (-1, 5),
+    "mip.limits.cutsfactor": (-1.0, 1e75),
+    "mip.limits.nodes": _COUNT,
+    "mip.strategy.heuristiceffort": (0.0, 1.0),
+    "mip.strategy.nodeselect": (0, 3),
+    "mip.strategy.probe": (-1, 3),
+    "mip.strategy.search": (0, 2),
+    "mip.strategy.startalgorithm": (0, 6),
+    "mip.strategy.subalgorithm": (0, 5),
+    "mip.strategy.variableselect": (-1, 4),
+}
 _CBC: dict[str, Values] = {"threads": _THREADS, "strong": _COUNT, "maxNodes": _COUNT}
 _ON_OFF = ("off", "on")
 
@@ -72,6 +90,7 @@ OWN: dict[str, dict[str, Values]] = {
     "phase": {},
     "gurobi": {**_GUROBI, "MIPGap": (0.0, 1.0)},
     "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
+    "cplex": {**_CPLEX, "mip.tolerances.mipgap": (0.0, 1.0)},
     "cbc": {
         **_CBC,
         "randomSeed": _COUNT,
@@ -115,6 +134,14 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "cuts": _both(0, -1, "separating/maxrounds", "separating/maxroundsroot"),
         "heuristics": _both(False, True, "heuristics"),
     },
+    "cplex": {
+        "threads": "threads",
+        "seed": "randomseed",
+        "gap": "mip.tolerances.mipgap",
+        "presolve": _both(0, 1, "preprocessing.presolve"),
+        "cuts": _both(0.0, -1.0, "mip.limits.cutsfactor"),
+        "heuristics": _both(0.0, 1.0, "mip.strategy.heuristiceffort"),
+    },
     "cbc": {
         "threads": "threads",
         "seed": "randomCbcSeed",
@@ -131,8 +158,9 @@ WORDS: dict[str, dict[str, str | _Both]] = {
 SHARED = {
     "phase": ("time", "strict"),
     **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
+    **dict.fromkeys(("cplex",), ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 
-SUFFIXES = {"gurobi": ".prm", "highs": ".opt", "scip": ".set"}
+SUFFIXES = {"gurobi": ".prm", "highs": ".opt", "scip": ".set", "cplex": ".prm"}
 """The file of parameters that each solver writes itself."""

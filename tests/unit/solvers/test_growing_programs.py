@@ -11,17 +11,16 @@ from milp_verix.base.errors import LicenceLimitError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session
-from milp_verix.solvers.backends.scip import ScipSession
 from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.fake_session import FakeSession
-from tests.support.installed_solvers import each_solver, needs, solvers_with
+from tests.support.installed_solvers import each_solver, in_this_process, solvers_with
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from tests.support.small_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder, encode, interval_bounds
 from verix_encodings.blocks.formulations import FORMULATIONS
 
-IN_PLACE = [pytest.param(name, marks=needs(name)) for name in ("highs", "phase", "gurobi", "scip")]
+IN_PLACE = solvers_with("growth")
 PRIORITIES = solvers_with("priorities")
 
 
@@ -110,16 +109,14 @@ def test_tiny_entries_that_come_later_are_kept_in_mind(session: Session) -> None
 @pytest.mark.parametrize("solver", IN_PLACE)
 def test_solvers_that_grow_in_place_load_once(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "growth" in SOLVERS[solver].capabilities
-    # SCIP's own session, without the process around it
-    session = ScipSession(1, Tolerances()) if solver == "scip" else open_session(solver)
-    live = getattr(session, "_primary", session)
+    session = in_this_process(solver)
     programs = growing(7)
-    live.load(programs[0])
+    session.load(programs[0])
 
     def refuse(_program: Program) -> None:
         raise AssertionError("loaded again")
 
-    monkeypatch.setattr(live, "load", refuse)
+    monkeypatch.setattr(session, "load", refuse)
     for program in programs:
         extend(session, program)
         for cost in costs_of(program, 2):

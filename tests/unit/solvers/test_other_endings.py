@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Tolerances
-from milp_verix.solvers import SOLVERS, Targets, open_session
-from milp_verix.solvers.backends.scip import ScipSession
-from tests.support.installed_solvers import needs
+from milp_verix.solvers import Targets, open_session
+from tests.support.installed_solvers import in_this_process, needs
 from verix_encodings import Program, ProgramBuilder
 
-DIRECT = ("highs", "phase", "gurobi", "scip", "cbc")
+DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "cplex")
 RNG = np.random.default_rng(3)
 WEIGHTS, COST = RNG.integers(5, 30, (4, 12)).astype(float), RNG.integers(1, 20, 12).astype(float)
 LEAST = min(
@@ -47,10 +45,19 @@ def _scip(session: Any, ending: str) -> None:
         session._model.setParam(f"limits/{ending}", 1)
 
 
+def _cplex(session: Any, ending: str) -> None:
+    mip = session._model.parameters.mip
+    if ending == "cutoff":
+        mip.tolerances.uppercutoff.set(LEAST - 3)
+    else:
+        getattr(mip.limits, ending).set({"nodes": 0, "solutions": 1}[ending])
+
+
 SPOILT: dict[str, Callable[[Any, str], None]] = {
     "highs": _highs,
     "gurobi": _gurobi,
     "scip": _scip,
+    "cplex": _cplex,
 }
 
 
@@ -65,12 +72,7 @@ ENDINGS = [
 
 @pytest.mark.parametrize(("solver", "ending"), ENDINGS)
 def test_a_solve_that_a_limit_ends_proves_nothing_false(solver: str, ending: str) -> None:
-    # in this process, to reach the model
-    session: Any = (
-        ScipSession(1, Tolerances())
-        if solver == "scip"
-        else SOLVERS[solver].open(threads=1, tolerances=Tolerances())
-    )
+    session = in_this_process(solver)  # to reach the model
     for targets in (Targets(), Targets(holds_above=LEAST + 5)):
         session.load(covering())
         SPOILT[solver](session, ending)

@@ -71,7 +71,7 @@ def test_the_help_names_every_solver(command: str) -> None:
         assert name in text
 
 
-@pytest.mark.parametrize("wrong", ["highs:x", "cplex", "pulpy:HiGHS", "", ":", "split?time=1"])
+@pytest.mark.parametrize("wrong", ["highs:x", "baron", "pulpy:HiGHS", "", ":", "split?time=1"])
 def test_unknown_names_are_refused_with_the_known_ones(wrong: str) -> None:
     with pytest.raises(InputError, match=r"choose one of auto, highs.*pulp:NAME, pyomo:NAME"):
         resolve_solver(wrong)
@@ -93,7 +93,7 @@ def test_a_solver_that_pulp_lacks_is_refused_with_those_it_has() -> None:
 
 @needs("pyomo")
 def test_a_solver_that_pyomo_lacks_is_refused_with_those_it_has() -> None:
-    for lacking in ("none", "cplex_persistent"):
+    for lacking in ("none", "mosek_persistent"):
         with pytest.raises(SolverUnavailableError, match=f"'{lacking}'.*finds: .*appsi_highs"):
             resolve_solver(f"pyomo:{lacking}")
 
