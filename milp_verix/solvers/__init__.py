@@ -51,7 +51,7 @@ FAMILIES = ("pulp", "pyomo")
 """Families of solvers that have a name behind a colon."""
 
 SOLVERS: UserDict[str, Solver] = _Backends(
-    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip", "cplex")}
+    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip", "cplex", "ortools")}
     | {name: f"{name}_solvers" for name in FAMILIES}
 )
 """The solvers of programs that have a name of their own."""

@@ -98,6 +98,7 @@ OWN: dict[str, dict[str, Values]] = {
         **dict.fromkeys(("presolve", "preprocess", "cuts", "heur"), _ON_OFF),
     },
 }
+OWN["ortools"] = OWN["scip"]
 """For each solver of ours, its own options that a string may set."""
 
 _Both = dict[str, dict[str, Any]]
@@ -150,6 +151,7 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "heuristics": _both("off", "on", "heur"),
     },
 }
+WORDS["ortools"] = WORDS["scip"]
 """Words for options that solvers share, and what each solver calls them.
 
 ``"on"`` of presolve, cuts and heuristics is the solver's default, ``"off"`` is ours.
@@ -158,7 +160,7 @@ WORDS: dict[str, dict[str, str | _Both]] = {
 SHARED = {
     "phase": ("time", "strict"),
     **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
-    **dict.fromkeys(("cplex",), ("time", "log", "strict", "parameters")),
+    **dict.fromkeys(("cplex", "ortools"), ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 
