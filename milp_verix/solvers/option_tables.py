@@ -49,6 +49,31 @@ _SCIP: dict[str, Values] = {
     "misc/usesymmetry": (0, 7),
     "limits/nodes": (-1, 2**31 - 1),
 }
+_XPRESS: dict[str, Values] = {
+    "THREADS": _THREADS,
+    "RANDOMSEED": _COUNT,
+    "PRESOLVE": (0, 1),
+    "MIPPRESOLVE": (-1, 2**16 - 1),
+    "CUTSTRATEGY": (-1, 3),
+    "HEUREMPHASIS": (-1, 3),
+    "NODESELECTION": (1, 5),
+    "VARSELECTION": (-1, 9),
+    "SYMMETRY": (0, 2),
+    "MAXNODE": _COUNT,
+    "MIPRELSTOP": (0.0, 1.0),
+}
+_COPT: dict[str, Values] = {
+    "Threads": (1, 128),
+    "RandSeed": _COUNT,
+    "Presolve": (-1, 4),
+    "CutLevel": (-1, 3),
+    "HeurLevel": (-1, 3),
+    "StrongBranching": (-1, 3),
+    "ConflictAnalysis": (-1, 1),
+    "MipTasks": (-1, 256),
+    "NodeLimit": (-1, 2**31 - 1),
+    "RelGap": (0.0, 1.0),
+}
 _CPLEX: dict[str, Values] = {
     "threads": _THREADS,
     "randomseed": (0, 2_100_000_000),
@@ -90,6 +115,8 @@ OWN: dict[str, dict[str, Values]] = {
     "phase": {},
     "gurobi": {**_GUROBI, "MIPGap": (0.0, 1.0)},
     "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
+    "xpress": _XPRESS,
+    "copt": _COPT,
     "cplex": {**_CPLEX, "mip.tolerances.mipgap": (0.0, 1.0)},
     "cbc": {
         **_CBC,
@@ -135,6 +162,22 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "cuts": _both(0, -1, "separating/maxrounds", "separating/maxroundsroot"),
         "heuristics": _both(False, True, "heuristics"),
     },
+    "xpress": {
+        "threads": "THREADS",
+        "seed": "RANDOMSEED",
+        "gap": "MIPRELSTOP",
+        "presolve": _both(0, 1, "PRESOLVE"),
+        "cuts": _both(0, -1, "CUTSTRATEGY"),
+        "heuristics": _both(0, -1, "HEUREMPHASIS"),
+    },
+    "copt": {
+        "threads": "Threads",
+        "seed": "RandSeed",
+        "gap": "RelGap",
+        "presolve": _both(0, -1, "Presolve"),
+        "cuts": _both(0, -1, "CutLevel"),
+        "heuristics": _both(0, -1, "HeurLevel"),
+    },
     "cplex": {
         "threads": "threads",
         "seed": "randomseed",
@@ -159,8 +202,7 @@ WORDS["ortools"] = WORDS["scip"]
 
 SHARED = {
     "phase": ("time", "strict"),
-    **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
-    **dict.fromkeys(("cplex", "ortools"), ("time", "log", "strict", "parameters")),
+    **dict.fromkeys(WORDS, ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 

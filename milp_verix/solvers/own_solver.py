@@ -7,6 +7,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
@@ -79,6 +81,20 @@ def _begin_apart(
     kind: Any, threads: int, tolerances: Tolerances, given: NameOptions
 ) -> RemoteSession:
     return RemoteSession(partial(kind, threads, tolerances, given))
+
+
+def proven(
+    bound: float, infinity: float, cost: FloatArray, point: FloatArray | None, slack: float = 0.0
+) -> float:
+    """Return a solver's dual ``bound`` as one that is never above the cost of its own ``point``.
+
+    It is lowered by ``slack``, relatively; from ``infinity`` on it is none, -inf.
+    """
+    if abs(bound) >= infinity:
+        return -np.inf
+    bound -= slack * max(1.0, abs(bound))
+    # what a cost of 1e-12 or so is rounded to, and a bound above a point of its own
+    return bound if point is None else min(bound, float(cost @ point))
 
 
 class OwnSession:

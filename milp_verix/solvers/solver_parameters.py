@@ -141,9 +141,55 @@ def cbc_options(threads: int, tolerances: Tolerances) -> Options:
     }
 
 
+def xpress_options(threads: int, tolerances: Tolerances) -> Options:
+    """Xpress: tolerances from 1e-9 on, as its documents advise no less."""
+    return {
+        "THREADS": threads,
+        "PRESOLVE": 0,
+        "CUTSTRATEGY": 0,
+        "HEUREMPHASIS": 0,
+        "MIPRELSTOP": 0.0,
+        "MIPABSSTOP": 0.0,
+        **XPRESS_NO_CUTOFF,
+        "FEASTOL": max(tolerances.feasibility, 1e-9),
+        "OPTIMALITYTOL": max(tolerances.feasibility, 1e-9),
+        "MIPTOL": max(tolerances.integrality, 1e-9),
+        "MATRIXTOL": XPRESS_DROPS,
+        # by linear cuts: its bounds are those of linear programs
+        "MIQCPALG": 1,
+        "QCROOTALG": 1,
+    }
+
+
+XPRESS_DROPS = 1e-12
+# nodes that improve a point by less would be cut off, and its bound would not know them
+XPRESS_NO_CUTOFF: Options = {"MIPADDCUTOFF": 0.0, "MIPRELCUTOFF": 0.0}
+
+
+def copt_options(threads: int, tolerances: Tolerances) -> Options:
+    """COPT: tolerances from 1e-9 on, and up to 128 threads."""
+    return {
+        "Threads": min(threads, 128),
+        "Presolve": 0,
+        "CutLevel": 0,
+        "HeurLevel": 0,
+        "RelGap": 0.0,
+        "AbsGap": 0.0,
+        "FeasTol": max(tolerances.feasibility, 1e-9),
+        "DualTol": max(tolerances.feasibility, 1e-9),
+        "IntTol": max(tolerances.integrality, 1e-9),
+        "MatrixTol": COPT_DROPS,
+    }
+
+
+COPT_DROPS = 1e-12
+
+
 HIGHS = SolverParameters("highs", "MIT", highs_options, dropped=HIGHS_DROPS)
 GUROBI = SolverParameters("gurobi", "proprietary", gurobi_options, dropped=1e-13)
 SCIP = SolverParameters("scip", "Apache-2.0", scip_options, dropped=SCIP_DROPS)
+XPRESS = SolverParameters("xpress", "proprietary", xpress_options, dropped=XPRESS_DROPS)
+COPT = SolverParameters("copt", "proprietary", copt_options, dropped=COPT_DROPS)
 CPLEX = SolverParameters("cplex", "proprietary", cplex_options, dropped=1e-10)
 CBC = SolverParameters(
     "cbc",

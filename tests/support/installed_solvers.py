@@ -11,7 +11,7 @@ from milp_verix.base.errors import SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session
 
-SLOW = frozenset({"cbc", "scip", "pulp", "pyomo", "cplex", "ortools"})
+SLOW = frozenset({"cbc", "scip", "pulp", "pyomo", "xpress", "copt", "cplex", "ortools"})
 """Solvers in processes of their own, or that start one for each solve: asked less often."""
 
 

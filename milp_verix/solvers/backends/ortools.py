@@ -17,7 +17,7 @@ import numpy as np
 from milp_verix.base.errors import SolverError, first_line, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -186,15 +186,13 @@ class OrtoolsSession(OwnSession):
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point, cutoff = -np.inf, None, targets.holds_above
         if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
-            bound = float(ended.objective_bounds.dual_bound)
-            bound = bound if abs(bound) < _INFINITY else -np.inf
             if answer.solutions:
                 best = answer.solutions[0].primal_solution.variable_values
                 point = np.array(best.values, dtype=np.float64)
-                bound = min(bound, float(cost @ point))
+            bound = proven(float(ended.objective_bounds.dual_bound), _INFINITY, cost, point)
         # nothing that costs more than the cutoff is looked at
-        proven = cutoff - _SLACK - _SLACK / 100 * abs(cutoff) if cutoff < np.inf else np.inf
-        bound = proven if native == "LIMIT_CUTOFF" else min(bound, proven)
+        cut = cutoff - _SLACK - _SLACK / 100 * abs(cutoff) if cutoff < np.inf else np.inf
+        bound = cut if native == "LIMIT_CUTOFF" else min(bound, cut)
         ends = np.abs([self._kept.column_lower, self._kept.column_upper]).max(axis=0)
         off = np.abs(cost - self._cost)
         bound -= float(off[off > 0] @ ends[off > 0])

@@ -11,7 +11,7 @@ import numpy as np
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -166,14 +166,10 @@ class ScipSession(OwnSession):
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point = -np.inf, None
         if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
-            bound = float(model.getDualbound())
-            bound = bound if abs(bound) < model.infinity() else -np.inf
             if model.getNSols():
                 best = model.getBestSol()
                 point = np.array([best[variable] for variable in self._variables], dtype=np.float64)
-        if point is not None and bound > -np.inf:
-            # what a cost of 1e-12 or so is rounded to, and a bound above a point of its own
-            bound = min(bound, float(cost @ point))
+            bound = proven(float(model.getDualbound()), model.infinity(), cost, point)
         iterations = int(model.getNLPIterations())
         root, first = float(model.getDualboundRoot()), self._limit.first_seconds
         return SolveResult(

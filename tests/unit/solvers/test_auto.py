@@ -49,6 +49,8 @@ def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
         ("highs", "highspy", "pip install highspy"),
         ("gurobi", "gurobipy", "pip install gurobipy"),
         ("scip", "pyscipopt", "pip install pyscipopt"),
+        ("xpress", "xpress", "pip install xpress"),
+        ("copt", "coptpy", "pip install coptpy"),
         ("pulp", "pulp", "pip install pulp"),
         ("pyomo", "pyomo", "pip install pyomo"),
         ("pulp:HiGHS", "pulp", "pip install pulp"),

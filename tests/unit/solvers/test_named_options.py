@@ -30,7 +30,7 @@ from tests.support.scipy_reference import optimum, over
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
-NATIVE = ("highs", "gurobi", "scip", "cbc", "cplex", "ortools")
+NATIVE = ("highs", "gurobi", "scip", "cbc", "xpress", "copt", "cplex", "ortools")
 
 
 def _installed(name: str) -> str:
@@ -63,7 +63,7 @@ def test_defaults_of_a_solver_prove_the_same_optimum(name: str, seed: int) -> No
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["highs", "gurobi", "scip", "cplex", "ortools"])
+@pytest.mark.parametrize("name", ["highs", "gurobi", "scip", "xpress", "copt", "cplex", "ortools"])
 def test_a_gap_loosens_the_bound_and_proves_nothing_false(name: str) -> None:
     session = open_session(f"{_installed(name)}?gap=0.5")
     looser = 0

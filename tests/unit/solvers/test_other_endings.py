@@ -11,7 +11,7 @@ from milp_verix.solvers import Targets, open_session
 from tests.support.installed_solvers import in_this_process, needs
 from verix_encodings import Program, ProgramBuilder
 
-DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "cplex", "ortools")
+DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "xpress", "copt", "cplex", "ortools")
 RNG = np.random.default_rng(3)
 WEIGHTS, COST = RNG.integers(5, 30, (4, 12)).astype(float), RNG.integers(1, 20, 12).astype(float)
 LEAST = min(

@@ -1,0 +1,251 @@
+"""FICO Xpress, through the matrix calls of its own package, in a process of its own.
+
+The community licence that comes with the package is limited in size, and its package warns of it.
+Early stops are its notifications of bounds and points; an amount by which it would cut off what
+improves a point too little is zero, since its bound would be wrong by it.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.session import (
+    NODE_LIMIT,
+    SolveResult,
+    SolveStatus,
+    Targets,
+    spend_solve,
+    start_of,
+)
+from milp_verix.solvers.solver_parameters import XPRESS, XPRESS_NO_CUTOFF, xpress_options
+from verix_encodings import Program
+from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.work import UNITS_PER_SECOND, spend
+
+_INFINITY = 1e20
+_USUAL_PRIORITY = 500
+_OF_CUTS = 1e-6  # what a bound by cuts around a ball may be wrong by, relatively: 5e-7 was seen
+
+
+class XpressSession(OwnSession):
+    """One problem, kept between solves."""
+
+    name = "xpress"
+    dropped = XPRESS.dropped
+    capabilities = frozenset(
+        {
+            *("quadratic", "indicator", "sos1", "general", "partition"),
+            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
+            "work_limit",
+        }
+    )
+
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
+        import xpress
+
+        super().__init__(given)
+        self._xpress: Any = xpress
+        self.version = xpress.__version__
+        shipped = {"THREADS": threads, **XPRESS_NO_CUTOFF}
+        usual = shipped if given.shipped else xpress_options(threads, tolerances)
+        self.parameters = {**usual, **given.settings}
+        self._seen: dict[str, float] = {}
+        self._first = np.zeros(0, dtype=np.int64)
+        try:
+            self._problem = self._new()
+        except (RuntimeError, xpress.SolverError, xpress.InterfaceError) as error:
+            raise SolverUnavailableError(
+                f"Xpress {self.version} gives no licence ({error}): "
+                "renew it, or use another solver, such as highs"
+            ) from error
+
+    def _new(self) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # which licence it uses
+            problem = self._xpress.problem()
+        problem.setOutputEnabled(False)
+        for option, value in self.parameters.items():
+            problem.setControl(option, value)
+        if self._given.log:
+            problem.setLogFile(self._given.log)
+        self._watch(problem)
+        return problem
+
+    def _build(self, kept: Program) -> None:
+        self._first = np.zeros(0, dtype=np.int64)
+        with self._translating(kept):
+            self._problem = problem = self._new()
+            self._add_rest(kept, 0, 0)
+            # without integers it would use its barrier method, whose objective is no bound
+            if kept.quadratic_rows and not kept.integer.any():
+                problem.addCols([0.0], None, None, None, [0.0], [1.0])
+                problem.chgColType([kept.columns], ["B"])
+            if kept.quadratic_rows and "PRESOLVE" not in self._given.settings:
+                problem.setControl("PRESOLVE", 1)  # else its points may miss the ball by 1e-3
+            for row in kept.quadratic_rows:
+                at = problem.attributes.rows
+                problem.addRows(["L"], [row.radius**2])
+                problem.addQMatrix(at, row.columns, row.columns, np.ones(row.columns.size))
+            for rule in kept.indicators:
+                at = problem.attributes.rows
+                sizes = [0, rule.columns.size]
+                problem.addRows(["L"], [rule.upper], None, sizes, rule.columns, rule.coefficients)
+                problem.setIndicators([at], [rule.binary], [1 if rule.value else -1])
+            for one in kept.maxima:
+                kind, none = self._xpress.GenConsType.MAX, one.constant is None
+                values = ([0], []) if none else ([0], [one.constant])
+                problem.addGenCons([kind], [one.result], [0], one.columns, *values)
+            for chosen in kept.sos1:
+                size = chosen.columns.size
+                problem.addSets(["1"], [0, size], chosen.columns, np.arange(1.0, size + 1))
+
+    def _grow(self, program: Program, old: Program) -> None:
+        with self._translating(program):
+            ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
+            self._change(np.arange(old.columns), *ends)
+            self._add_rest(program, old.columns, old.rows)
+
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        problem = self._problem
+        new = np.flatnonzero(program.integer[columns:]) + columns
+        if program.columns > columns:
+            ends = program.column_lower[columns:], program.column_upper[columns:]
+            problem.addCols(None, None, None, None, *map(_clipped, ends))
+        if new.size:
+            problem.chgColType(new, ["B"] * new.size)  # which forgets their bounds
+            self._change(new, program.column_lower[new], program.column_upper[new])
+        if program.rows > rows:
+            low, high = program.row_lower[rows:], program.row_upper[rows:]
+            kinds = np.where(np.isfinite(low), np.where(np.isfinite(high), "R", "G"), "L")
+            kinds = np.where(low == high, "E", np.where(np.isinf(low) & np.isinf(high), "N", kinds))
+            side = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0))
+            matrix = program.matrix[rows:, :]
+            entries = matrix.indptr, matrix.indices, matrix.data
+            width = np.where(kinds == "R", high - low, 0.0)
+            problem.addRows(kinds.tolist(), side, width, *entries)
+
+    def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
+        kinds = np.repeat(["L", "U"], columns.size).tolist()
+        ends = _clipped(np.concatenate([lower, upper]))
+        self._problem.chgBounds(np.tile(columns, 2), kinds, ends)
+
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        program, problem = self._before("minimising"), self._problem
+        targets = targets.within(self._given.seconds)
+        deadline, controls = targets.deadline(), problem.controls
+        with self._translating(program):
+            problem.chgObj(np.arange(cost.size), cost)
+            first = self._first[:0] if targets.first is None else targets.first
+            for columns, priority in ((self._first, _USUAL_PRIORITY), (first, 1)):
+                if columns.size:
+                    problem.loadDirs(columns, [priority] * columns.size)
+            self._first = first
+            if (start := start_of(targets, cost.size)) is not None:
+                problem.addMipSol(start, np.arange(cost.size))
+            controls.timelimit = min(max(targets.seconds, 0.0), _INFINITY)
+            controls.worklimit = min(targets.work / UNITS_PER_SECOND, _INFINITY)
+            controls.mipabsgapnotifyobj = max(targets.violated_below, -_INFINITY)
+            controls.mipabsgapnotifybound = min(targets.holds_above, _INFINITY)
+            self._seen.clear()
+            problem.optimize()
+            result = self._result(cost)
+            if problem.attributes.stopstatus == self._xpress.StopType.WORKLIMIT:
+                deadline.use_up()
+            spend_solve(program, 0)
+            spend(int(problem.attributes.work * UNITS_PER_SECOND))
+            problem.postSolve()
+        return result
+
+    def _watch(self, problem: Any) -> None:
+        """Note the time of the first point, the bound of the root, and stop at a target."""
+        seen = self._seen
+
+        def stop(running: Any, _data: object) -> tuple[float, float, float, float]:
+            running.interrupt(self._xpress.StopType.USER)
+            return -1.0, -1.0, -_INFINITY, _INFINITY
+
+        def point(running: Any, _data: object) -> None:
+            seen.setdefault("first", float(running.attributes.time))
+
+        def node(running: Any, _data: object) -> None:
+            if running.attributes.nodes <= 1:
+                seen["root"] = float(running.attributes.bestbound)
+
+        problem.addGapNotifyCallback(stop)
+        problem.addIntsolCallback(point)
+        problem.addPrenodeCallback(node)
+
+    def _result(self, cost: FloatArray) -> SolveResult:
+        told, problem, kinds = self._problem.attributes, self._problem, self._xpress
+        ended, found, why = told.solvestatus, told.solstatus, told.stopstatus
+        status = SolveStatus.FAILED
+        if ended == kinds.SolveStatus.COMPLETED:
+            status = {
+                kinds.SolStatus.OPTIMAL: SolveStatus.OPTIMAL,
+                kinds.SolStatus.INFEASIBLE: SolveStatus.INFEASIBLE,
+            }.get(found, status)
+        elif ended == kinds.SolveStatus.STOPPED:
+            status = {
+                kinds.StopType.USER: SolveStatus.TARGET,
+                kinds.StopType.TIMELIMIT: SolveStatus.TIME_LIMIT,
+                kinds.StopType.WORKLIMIT: SolveStatus.TIME_LIMIT,
+                kinds.StopType.NODELIMIT: SolveStatus.TIME_LIMIT,
+                kinds.StopType.MIPGAP: SolveStatus.OPTIMAL,  # by a user's own gap
+            }.get(why, status)
+        bound, point = -np.inf, None
+        whole = told.optimizetypeused == kinds.OptimizeType.MIP
+        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+            if found in (kinds.SolStatus.OPTIMAL, kinds.SolStatus.FEASIBLE):
+                point = np.array(problem.getSolution(), dtype=np.float64)[: cost.size]
+            if whole or status is SolveStatus.OPTIMAL:
+                slack = _OF_CUTS if told.originalqconstraints else 0.0
+                ends = float(told.bestbound if whole else told.lpobjval)
+                bound = proven(ends, _INFINITY, cost, point, slack)
+        nodes, root = int(told.nodes), self._seen.get("root", -np.inf)
+        if whole and nodes <= 1 and bound > -np.inf:
+            root = bound
+        return SolveResult(
+            status,
+            bound,
+            point,
+            nodes,
+            int(told.simplexiter),
+            NODE_LIMIT if why == kinds.StopType.NODELIMIT else f"{ended.name}, {found.name}, {why}",
+            root_bound=root if abs(root) < _INFINITY else None,
+            first_seconds=self._seen.get("first"),
+            seconds=float(told.time),
+        )
+
+    @contextmanager
+    def _translating(self, program: Program) -> Iterator[None]:
+        errors = self._xpress.SolverError, self._xpress.ModelError, self._xpress.InterfaceError
+        try:
+            yield
+        except errors as error:
+            if "Problem has too many" not in str(error):
+                raise SolverError(f"Xpress: {error}") from error
+            raise LicenceLimitError(
+                f"Xpress' licence does not cover {program.rows} rows and {program.columns} columns "
+                f"({error}): get a full licence, or use highs"
+            ) from error
+
+    def close(self) -> None:
+        self._problem = self._program = None
+
+
+def _clipped(ends: FloatArray) -> FloatArray:
+    return np.clip(ends, -_INFINITY, _INFINITY)
+
+
+# it holds Python's lock, and brings libraries of its own
+_LICENCE = "proprietary, free up to 5000 rows and columns"
+SOLVER = own_solver(XpressSession, _LICENCE, "xpress", apart=True)
