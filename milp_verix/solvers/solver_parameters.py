@@ -102,6 +102,10 @@ def scip_options(_threads: int, tolerances: Tolerances) -> Options:
 SCIP_DROPS = 1e-12
 
 
+# by its barrier method: by linear cuts it calls balls empty that are not
+CPLEX_BALLS: Options = {"mip.strategy.miqcpstrat": 1, "barrier.qcpconvergetol": 1e-9}
+
+
 def cplex_options(threads: int, tolerances: Tolerances) -> Options:
     """CPLEX: tolerances from 1e-9 on, any of integrality."""
     return {
@@ -118,9 +122,6 @@ def cplex_options(threads: int, tolerances: Tolerances) -> Options:
         "mip.tolerances.integrality": min(tolerances.integrality, 0.5),
         "simplex.tolerances.feasibility": max(tolerances.feasibility, 1e-9),
         "simplex.tolerances.optimality": max(tolerances.feasibility, 1e-9),
-        # by its barrier method: by linear cuts it called one of a hundred balls empty that were not
-        "mip.strategy.miqcpstrat": 1,
-        "barrier.qcpconvergetol": 1e-9,
     }
 
 

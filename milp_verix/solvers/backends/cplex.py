@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import LicenceLimitError, SolverError
+from milp_verix.base.errors import LicenceLimitError, SolverError, first_line
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
@@ -26,7 +26,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     start_of,
 )
-from milp_verix.solvers.solver_parameters import CPLEX, cplex_options
+from milp_verix.solvers.solver_parameters import CPLEX, CPLEX_BALLS, cplex_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -70,7 +70,7 @@ class CplexSession(OwnSession):
         self._cplex: Any = cplex
         self.version = cplex.__version__
         usual = {"threads": threads} if given.shipped else cplex_options(threads, tolerances)
-        self.parameters = {**usual, **given.settings}
+        self.parameters = {**usual, **given.settings, **CPLEX_BALLS}
         self._log = Path(given.log).open("a", encoding="utf-8") if given.log else None  # noqa: SIM115
         self._model: Any = None
 
@@ -162,10 +162,15 @@ class CplexSession(OwnSession):
         watch = _Watch(self._cplex, targets.holds_above, began, slack)
         # 0 is a linear program, which takes none
         model.set_callback(watch, watch.context.id.global_progress * (model.get_problem_type() > 0))
-        with self._translating(program):
-            model.solve()
-        result = self._result(cost, watch)
         spend_solve(program, 0)
+        try:
+            with self._translating(program):
+                model.solve()
+        except LicenceLimitError:
+            raise
+        except SolverError as error:
+            return SolveResult(SolveStatus.FAILED, detail=first_line(error))
+        result = self._result(cost, watch)
         spend(int((model.get_dettime() - ticks) * _UNITS_PER_TICK))
         if "dettime" in result.detail:
             deadline.use_up()
