@@ -1,6 +1,7 @@
 """A solver with a session class of our own, what its sessions share, and one with a fallback."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -106,6 +107,7 @@ class OwnSession:
     dropped = 0.0  # entries up to this are not in the model
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = MappingProxyType({})  # all that are set
+    _errors: tuple[type[Exception], ...] = ()  # what the solver's package raises
     _program: Program | None = None
     _widened: Program | None = None
 
@@ -127,7 +129,8 @@ class OwnSession:
         kept, self._program = program.without_tiny(self.dropped), None
         # rows widened for what is dropped hold for these bounds only
         self._widened = None if kept is program else program
-        self._build(kept)
+        with self._translating(program):
+            self._build(kept)
         self._program = program
 
     def extend(self, program: Program) -> None:
@@ -140,7 +143,8 @@ class OwnSession:
         ):
             self.load(program)
             return
-        self._grow(program, old)
+        with self._translating(program):
+            self._grow(program, old)
         self._program = program
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
@@ -149,10 +153,36 @@ class OwnSession:
         else:
             self._change(columns, lower, upper)
 
+    @contextmanager
+    def _translating(self, program: Program) -> Iterator[None]:
+        """Turn errors of the solver's package into ours."""
+        try:
+            yield
+        except self._errors as error:
+            if not self._beyond_licence(error):
+                raise SolverError(f"{self.name}: {error}") from error
+            raise LicenceLimitError(
+                f"the licence of {self.name} does not cover {program.rows} rows and "
+                f"{program.columns} columns ({error}): get a full licence, or use highs"
+            ) from error
+
+    def _beyond_licence(self, _error: Exception) -> bool:
+        return False
+
+    def _no_licence(self, error: Exception) -> SolverUnavailableError:
+        text = f"{self.name} gives no licence ({error}): renew it, or use one such as highs"
+        return SolverUnavailableError(text)
+
     def _build(self, kept: Program) -> None:
         raise NotImplementedError
 
     def _grow(self, program: Program, old: Program) -> None:
+        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
+        self._change(np.arange(old.columns), *ends)
+        self._add_rest(program, old.columns, old.rows)
+
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        """Add the columns and rows behind the first ones."""
         raise NotImplementedError
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:

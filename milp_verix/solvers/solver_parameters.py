@@ -151,20 +151,23 @@ def xpress_options(threads: int, tolerances: Tolerances) -> Options:
         "HEUREMPHASIS": 0,
         "MIPRELSTOP": 0.0,
         "MIPABSSTOP": 0.0,
-        **XPRESS_NO_CUTOFF,
+        **XPRESS_SOUND,
         "FEASTOL": max(tolerances.feasibility, 1e-9),
         "OPTIMALITYTOL": max(tolerances.feasibility, 1e-9),
         "MIPTOL": max(tolerances.integrality, 1e-9),
         "MATRIXTOL": XPRESS_DROPS,
-        # by linear cuts: its bounds are those of linear programs
-        "MIQCPALG": 1,
-        "QCROOTALG": 1,
     }
 
 
 XPRESS_DROPS = 1e-12
-# nodes that improve a point by less would be cut off, and its bound would not know them
-XPRESS_NO_CUTOFF: Options = {"MIPADDCUTOFF": 0.0, "MIPRELCUTOFF": 0.0}
+XPRESS_SOUND: Options = {
+    # nodes that improve a point by less would be cut off, and its bound would not know them
+    "MIPADDCUTOFF": 0.0,
+    "MIPRELCUTOFF": 0.0,
+    # by linear cuts: its bounds are those of linear programs
+    "MIQCPALG": 1,
+    "QCROOTALG": 1,
+}
 
 
 def copt_options(threads: int, tolerances: Tolerances) -> Options:

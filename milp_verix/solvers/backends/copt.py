@@ -5,13 +5,10 @@ and ``RandSeed`` are listed by ``getParamInfo``, and by no manual: a unit of wor
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
@@ -51,15 +48,13 @@ class CoptSession(OwnSession):
 
         super().__init__(given)
         self._copt: Any = coptpy
+        self._errors = (coptpy.CoptError,)
         kind = coptpy.COPT
         self.version = f"{kind.VERSION_MAJOR}.{kind.VERSION_MINOR}.{kind.VERSION_TECHNICAL}"
         try:
             self._env: Any = coptpy.Envr()
-        except coptpy.CoptError as error:
-            raise SolverUnavailableError(
-                f"COPT {self.version} gives no licence ({error}): "
-                "renew it, or use another solver, such as highs"
-            ) from error
+        except self._errors as error:
+            raise self._no_licence(error) from error
         usual = {"Threads": threads} if given.shipped else copt_options(threads, tolerances)
         self.parameters = {**usual, **given.settings}
         self._watch = _watch(coptpy)
@@ -68,43 +63,36 @@ class CoptSession(OwnSession):
 
     def _build(self, kept: Program) -> None:
         package = self._copt
-        with self._translating(kept):
-            self._model = model = self._env.createModel("")
-            model.setParam("Logging", 0)
-            if self._given.log:
-                model.setParam("LogToConsole", 0)
-                model.setParam("Logging", 1)
-                model.setLogFile(self._given.log)
-            for option, value in self.parameters.items():
-                model.setParam(option, value)
-            self._variables = []
-            self._add_rest(kept, 0, 0)
-            if kept.quadratic_rows and not kept.integer.any():
-                # without integers it would use its barrier method, whose objective is no bound
-                model.addVar(ub=1.0, vtype="B")
-            if kept.quadratic_rows and "Presolve" not in self._given.settings:
-                model.setParam("Presolve", -1)  # else it may branch around a ball for ever
-            for row in kept.quadratic_rows:
-                squares = package.QuadExpr()
-                for j in row.columns:
-                    squares.addTerm(1.0, self._variables[j], self._variables[j])
-                model.addQConstr(squares, "L", row.radius**2)
-            for rule in kept.indicators:
-                body, binary = self._sum(rule.coefficients, rule.columns), rule.binary
-                at = self._variables[binary], rule.value
-                model.addGenConstrIndicator(*at, body, "L", rule.upper)
-            for one in kept.maxima:
-                members = [self._variables[j] for j in one.columns]
-                model.addGenConstrMax(self._variables[one.result], members, one.constant)
-            for chosen in kept.sos1:
-                model.addSOS(package.COPT.SOS_TYPE1, [self._variables[j] for j in chosen.columns])
-            model.setCallback(self._watch, self._watch.contexts)
-
-    def _grow(self, program: Program, old: Program) -> None:
-        with self._translating(program):
-            ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-            self._change(np.arange(old.columns), *ends)
-            self._add_rest(program, old.columns, old.rows)
+        self._model = model = self._env.createModel("")
+        model.setParam("Logging", 0)
+        if self._given.log:
+            model.setParam("LogToConsole", 0)
+            model.setParam("Logging", 1)
+            model.setLogFile(self._given.log)
+        for option, value in self.parameters.items():
+            model.setParam(option, value)
+        self._variables = []
+        self._add_rest(kept, 0, 0)
+        if kept.quadratic_rows and not kept.integer.any():
+            # without integers it would use its barrier method, whose objective is no bound
+            model.addVar(ub=1.0, vtype="B")
+        if kept.quadratic_rows and "Presolve" not in self._given.settings:
+            model.setParam("Presolve", -1)  # else it may branch around a ball for ever
+        for row in kept.quadratic_rows:
+            squares = package.QuadExpr()
+            for j in row.columns:
+                squares.addTerm(1.0, self._variables[j], self._variables[j])
+            model.addQConstr(squares, "L", row.radius**2)
+        for rule in kept.indicators:
+            body, binary = self._sum(rule.coefficients, rule.columns), rule.binary
+            at = self._variables[binary], rule.value
+            model.addGenConstrIndicator(*at, body, "L", rule.upper)
+        for one in kept.maxima:
+            members = [self._variables[j] for j in one.columns]
+            model.addGenConstrMax(self._variables[one.result], members, one.constant)
+        for chosen in kept.sos1:
+            model.addSOS(package.COPT.SOS_TYPE1, [self._variables[j] for j in chosen.columns])
+        model.setCallback(self._watch, self._watch.contexts)
 
     def _add_rest(self, program: Program, columns: int, rows: int) -> None:
         model, matrix = self._model, program.matrix
@@ -179,17 +167,8 @@ class CoptSession(OwnSession):
             seconds=float(model.solvingtime),
         )
 
-    @contextmanager
-    def _translating(self, program: Program) -> Iterator[None]:
-        try:
-            yield
-        except self._copt.CoptError as error:
-            if error.retcode != _LICENCE_ERROR:
-                raise SolverError(f"COPT error {error.retcode}: {error}") from error
-            raise LicenceLimitError(
-                f"COPT's licence does not cover {program.rows} rows and {program.columns} columns: "
-                "get a full licence, or use highs"
-            ) from error
+    def _beyond_licence(self, error: Any) -> bool:
+        return bool(error.retcode == _LICENCE_ERROR)
 
     def close(self) -> None:
         self._model = self._program = None

@@ -94,11 +94,6 @@ class ScipSession(OwnSession):
         for chosen in kept.sos1:
             model.addConsSOS1([self._variables[j] for j in chosen.columns])
 
-    def _grow(self, program: Program, old: Program) -> None:
-        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self._change(np.arange(old.columns), *ends)
-        self._add_rest(program, old.columns, old.rows)
-
     def _add_rest(self, program: Program, columns: int, rows: int) -> None:
         ends = zip(program.column_lower, program.column_upper, program.integer, strict=True)
         for low, high, whole in list(ends)[columns:]:

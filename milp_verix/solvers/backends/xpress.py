@@ -6,13 +6,10 @@ improves a point too little is zero, since its bound would be wrong by it.
 """
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
@@ -24,7 +21,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     start_of,
 )
-from milp_verix.solvers.solver_parameters import XPRESS, XPRESS_NO_CUTOFF, xpress_options
+from milp_verix.solvers.solver_parameters import XPRESS, XPRESS_SOUND, xpress_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -55,18 +52,16 @@ class XpressSession(OwnSession):
         super().__init__(given)
         self._xpress: Any = xpress
         self.version = xpress.__version__
-        shipped = {"THREADS": threads, **XPRESS_NO_CUTOFF}
+        self._errors = xpress.SolverError, xpress.ModelError, xpress.InterfaceError
+        shipped = {"THREADS": threads, **XPRESS_SOUND}
         usual = shipped if given.shipped else xpress_options(threads, tolerances)
         self.parameters = {**usual, **given.settings}
         self._seen: dict[str, float] = {}
         self._first = np.zeros(0, dtype=np.int64)
         try:
             self._problem = self._new()
-        except (RuntimeError, xpress.SolverError, xpress.InterfaceError) as error:
-            raise SolverUnavailableError(
-                f"Xpress {self.version} gives no licence ({error}): "
-                "renew it, or use another solver, such as highs"
-            ) from error
+        except self._errors as error:
+            raise self._no_licence(error) from error
 
     def _new(self) -> Any:
         with warnings.catch_warnings():
@@ -82,37 +77,30 @@ class XpressSession(OwnSession):
 
     def _build(self, kept: Program) -> None:
         self._first = np.zeros(0, dtype=np.int64)
-        with self._translating(kept):
-            self._problem = problem = self._new()
-            self._add_rest(kept, 0, 0)
-            # without integers it would use its barrier method, whose objective is no bound
-            if kept.quadratic_rows and not kept.integer.any():
-                problem.addCols([0.0], None, None, None, [0.0], [1.0])
-                problem.chgColType([kept.columns], ["B"])
-            if kept.quadratic_rows and "PRESOLVE" not in self._given.settings:
-                problem.setControl("PRESOLVE", 1)  # else its points may miss the ball by 1e-3
-            for row in kept.quadratic_rows:
-                at = problem.attributes.rows
-                problem.addRows(["L"], [row.radius**2])
-                problem.addQMatrix(at, row.columns, row.columns, np.ones(row.columns.size))
-            for rule in kept.indicators:
-                at = problem.attributes.rows
-                sizes = [0, rule.columns.size]
-                problem.addRows(["L"], [rule.upper], None, sizes, rule.columns, rule.coefficients)
-                problem.setIndicators([at], [rule.binary], [1 if rule.value else -1])
-            for one in kept.maxima:
-                kind, none = self._xpress.GenConsType.MAX, one.constant is None
-                values = ([0], []) if none else ([0], [one.constant])
-                problem.addGenCons([kind], [one.result], [0], one.columns, *values)
-            for chosen in kept.sos1:
-                size = chosen.columns.size
-                problem.addSets(["1"], [0, size], chosen.columns, np.arange(1.0, size + 1))
-
-    def _grow(self, program: Program, old: Program) -> None:
-        with self._translating(program):
-            ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-            self._change(np.arange(old.columns), *ends)
-            self._add_rest(program, old.columns, old.rows)
+        self._problem = problem = self._new()
+        self._add_rest(kept, 0, 0)
+        # without integers it would use its barrier method, whose objective is no bound
+        if kept.quadratic_rows and not kept.integer.any():
+            problem.addCols([0.0], None, None, None, [0.0], [1.0])
+            problem.chgColType([kept.columns], ["B"])
+        if kept.quadratic_rows and "PRESOLVE" not in self._given.settings:
+            problem.setControl("PRESOLVE", 1)  # else its points may miss the ball by 1e-3
+        for row in kept.quadratic_rows:
+            at = problem.attributes.rows
+            problem.addRows(["L"], [row.radius**2])
+            problem.addQMatrix(at, row.columns, row.columns, np.ones(row.columns.size))
+        for rule in kept.indicators:
+            at = problem.attributes.rows
+            sizes = [0, rule.columns.size]
+            problem.addRows(["L"], [rule.upper], None, sizes, rule.columns, rule.coefficients)
+            problem.setIndicators([at], [rule.binary], [1 if rule.value else -1])
+        for one in kept.maxima:
+            kind, none = self._xpress.GenConsType.MAX, one.constant is None
+            values = ([0], []) if none else ([0], [one.constant])
+            problem.addGenCons([kind], [one.result], [0], one.columns, *values)
+        for chosen in kept.sos1:
+            size = chosen.columns.size
+            problem.addSets(["1"], [0, size], chosen.columns, np.arange(1.0, size + 1))
 
     def _add_rest(self, program: Program, columns: int, rows: int) -> None:
         problem = self._problem
@@ -130,7 +118,8 @@ class XpressSession(OwnSession):
             side = np.where(np.isfinite(high), high, np.where(np.isfinite(low), low, 0.0))
             matrix = program.matrix[rows:, :]
             entries = matrix.indptr, matrix.indices, matrix.data
-            width = np.where(kinds == "R", high - low, 0.0)
+            # its lower side is high − width, rounded: no higher than low
+            width = np.where(kinds == "R", np.nextafter(high - low, np.inf), 0.0)
             problem.addRows(kinds.tolist(), side, width, *entries)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
@@ -225,18 +214,8 @@ class XpressSession(OwnSession):
             seconds=float(told.time),
         )
 
-    @contextmanager
-    def _translating(self, program: Program) -> Iterator[None]:
-        errors = self._xpress.SolverError, self._xpress.ModelError, self._xpress.InterfaceError
-        try:
-            yield
-        except errors as error:
-            if "Problem has too many" not in str(error):
-                raise SolverError(f"Xpress: {error}") from error
-            raise LicenceLimitError(
-                f"Xpress' licence does not cover {program.rows} rows and {program.columns} columns "
-                f"({error}): get a full licence, or use highs"
-            ) from error
+    def _beyond_licence(self, error: Exception) -> bool:
+        return "Problem has too many" in str(error)
 
     def close(self) -> None:
         self._problem = self._program = None

@@ -45,6 +45,16 @@ def _scip(session: Any, ending: str) -> None:
         session._model.setParam(f"limits/{ending}", 1)
 
 
+def _xpress(session: Any, ending: str) -> None:
+    name = {"nodes": "MAXNODE", "solutions": "MAXMIPSOL", "cutoff": "MIPABSCUTOFF"}[ending]
+    session._problem.setControl(name, LEAST - 3 if ending == "cutoff" else 1)
+
+
+def _copt(session: Any, ending: str) -> None:
+    assert ending == "nodes"
+    session._model.setParam("NodeLimit", 1)
+
+
 def _cplex(session: Any, ending: str) -> None:
     mip = session._model.parameters.mip
     if ending == "cutoff":
@@ -57,6 +67,8 @@ SPOILT: dict[str, Callable[[Any, str], None]] = {
     "highs": _highs,
     "gurobi": _gurobi,
     "scip": _scip,
+    "xpress": _xpress,
+    "copt": _copt,
     "cplex": _cplex,
 }
 
@@ -67,6 +79,8 @@ ENDINGS = [
     for ending in ("nodes", "solutions", "cutoff")
     # its objective_bound makes the bound wrong that it reports: nothing sets it
     if (name, ending) != ("highs", "cutoff")
+    # it has no such limits
+    if (name, ending) not in (("copt", "solutions"), ("copt", "cutoff"))
 ]
 
 
