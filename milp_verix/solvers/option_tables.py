@@ -82,7 +82,7 @@ _CPLEX: dict[str, Values] = {
     "emphasis.numerical": (0, 1),
     "preprocessing.presolve": (0, 1),
     "preprocessing.symmetry": (-1, 5),
-    "mip.limits.cutsfactor": (-1.0, 1e75),
+    "mip.limits.cutsfactor": (-1.0, 1000.0),
     "mip.limits.nodes": _COUNT,
     "mip.strategy.heuristiceffort": (0.0, 1.0),
     "mip.strategy.nodeselect": (0, 3),
