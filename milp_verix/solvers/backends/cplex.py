@@ -4,8 +4,6 @@
 replaces Python's handler of Ctrl-C while it solves, so it runs in a process of its own.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
@@ -68,6 +66,7 @@ class CplexSession(OwnSession):
 
         super().__init__(given)
         self._cplex: Any = cplex
+        self._errors = (cplex.exceptions.CplexError,)
         self.version = cplex.__version__
         usual = {"threads": threads} if given.shipped else cplex_options(threads, tolerances)
         self.parameters = {**usual, **given.settings, **CPLEX_BALLS}
@@ -76,39 +75,32 @@ class CplexSession(OwnSession):
 
     def _build(self, kept: Program) -> None:
         self._end()
-        with self._translating(kept):
-            model = self._model = self._cplex.Cplex()
-            for stream in ("log", "results", "warning", "error"):
-                getattr(model, f"set_{stream}_stream")(self._log if stream != "log" else None)
-            for option, value in self.parameters.items():
-                _parameter(model, option).set(value)
-            self._add_rest(kept, 0, 0)
-            if kept.quadratic_rows and not kept.integer.any():
-                # without integers it tells no bound
-                model.variables.add(types="B")
-            for row in kept.quadratic_rows:
-                columns = row.columns.tolist()
-                squares = [columns, columns, [1.0] * len(columns)]
-                model.quadratic_constraints.add(
-                    quad_expr=squares, sense="L", rhs=row.radius**2, lin_expr=[[], []]
-                )
-            for rule in kept.indicators:
-                model.indicator_constraints.add(
-                    indvar=rule.binary,
-                    complemented=1 - rule.value,
-                    lin_expr=[rule.columns.tolist(), rule.coefficients.tolist()],
-                    sense="L",
-                    rhs=rule.upper,
-                )
-            for chosen in kept.sos1:
-                size = chosen.columns.size
-                model.SOS.add(type="1", SOS=[chosen.columns.tolist(), [*range(1, size + 1)]])
-
-    def _grow(self, program: Program, old: Program) -> None:
-        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self._change(np.arange(old.columns), *ends)
-        with self._translating(program):
-            self._add_rest(program, old.columns, old.rows)
+        model = self._model = self._cplex.Cplex()
+        for stream in ("log", "results", "warning", "error"):
+            getattr(model, f"set_{stream}_stream")(self._log if stream != "log" else None)
+        for option, value in self.parameters.items():
+            _parameter(model, option).set(value)
+        self._add_rest(kept, 0, 0)
+        if kept.quadratic_rows and not kept.integer.any():
+            # without integers it tells no bound
+            model.variables.add(types="B")
+        for row in kept.quadratic_rows:
+            columns = row.columns.tolist()
+            squares = [columns, columns, [1.0] * len(columns)]
+            model.quadratic_constraints.add(
+                quad_expr=squares, sense="L", rhs=row.radius**2, lin_expr=[[], []]
+            )
+        for rule in kept.indicators:
+            model.indicator_constraints.add(
+                indvar=rule.binary,
+                complemented=1 - rule.value,
+                lin_expr=[rule.columns.tolist(), rule.coefficients.tolist()],
+                sense="L",
+                rhs=rule.upper,
+            )
+        for chosen in kept.sos1:
+            size = chosen.columns.size
+            model.SOS.add(type="1", SOS=[chosen.columns.tolist(), [*range(1, size + 1)]])
 
     def _add_rest(self, program: Program, columns: int, rows: int) -> None:
         """Add columns and rows from these numbers on."""
@@ -201,18 +193,8 @@ class CplexSession(OwnSession):
             first_seconds=watch.first,
         )
 
-    @contextmanager
-    def _translating(self, program: Program) -> Iterator[None]:
-        try:
-            yield
-        except self._cplex.exceptions.CplexError as error:
-            if _SIZE_LIMIT_ERROR not in error.args:
-                raise SolverError(f"CPLEX refuses or fails: {error}") from error
-            size = f"{program.rows} rows and {program.columns} columns"
-            raise LicenceLimitError(
-                f"CPLEX's licence does not cover {size} (error {_SIZE_LIMIT_ERROR}; the one that "
-                "comes with the package ends at 1000 of either): get a full one, or use highs"
-            ) from error
+    def _beyond_licence(self, error: Exception) -> bool:
+        return _SIZE_LIMIT_ERROR in error.args
 
     def _end(self) -> None:
         if self._model is not None:

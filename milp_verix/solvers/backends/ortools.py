@@ -94,12 +94,10 @@ class OrtoolsSession(OwnSession):
             self._solver = of.new(of.SOLVER_TYPE_GSCIP, model, of.SolverInitializerProto())
         self._kept, self._cost = kept, np.zeros(kept.columns)
 
-    def _grow(self, program: Program, old: Program) -> None:
-        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self._change(np.arange(old.columns), *ends)
-        self._kept, (columns, rows, entries) = program, _parts(program, old.columns, old.rows)
-        parts = {"new_linear_constraints": rows, "linear_constraint_matrix_updates": entries}
-        self._update(new_variables=columns, **parts)
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        self._kept, (added, below, entries) = program, _parts(program, columns, rows)
+        parts = {"new_linear_constraints": below, "linear_constraint_matrix_updates": entries}
+        self._update(new_variables=added, **parts)
         self._cost = np.append(self._cost, np.zeros(program.columns - self._cost.size))
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
