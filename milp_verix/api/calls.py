@@ -919,8 +919,9 @@ def compare(
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"xpress"``, ``"copt"``, ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``,
-            ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default all that are installed.
+            ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``, ``"pyomo"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default
+            all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
             from the ones before; ``"explain"``: each pair finds an explanation, and which checks it

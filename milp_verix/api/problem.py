@@ -416,8 +416,8 @@ class Problem(ProblemData):
 
         Args:
             solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-                ``"xpress"``, ``"copt"``, ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``,
-                ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``.
+                ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``, ``"pyomo"``,
+                ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``.
             formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
             task: ``"check"``: each pair answers the same checks, each by itself, with nothing
                 learned from the ones before.

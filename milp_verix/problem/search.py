@@ -116,9 +116,9 @@ class Search:
 
     Args:
         solver: the solver's name, or an object. Names are ``"auto"``, ``"highs"``, ``"phase"``,
-            ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"xpress"``, ``"copt"``, ``"pulp"``, ``"pyomo"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` and ``"pyomo:NAME"``; see
-            ``docs/solvers.md``.
+            ``"cbc"``, ``"gurobi"``, ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``,
+            ``"ortools"``, ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``,
+            ``"pulp:NAME"`` and ``"pyomo:NAME"``; see ``docs/solvers.md``.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided:
             ``"relaxation"`` (linear relaxations only) or ``"bounds"`` (no program at all).
         time_limit: seconds from the call on, orders and bounds included; None for no limit. Work

@@ -51,7 +51,8 @@ FAMILIES = ("pulp", "pyomo")
 """Families of solvers that have a name behind a colon."""
 
 SOLVERS: UserDict[str, Solver] = _Backends(
-    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip", "xpress", "copt")}
+    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip")}
+    | {name: name for name in ("xpress", "copt", "cplex", "ortools")}
     | {name: f"{name}_solvers" for name in FAMILIES}
 )
 """The solvers of programs that have a name of their own."""
@@ -198,7 +199,7 @@ def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputE
     return InputError(f"{what} takes no {in_words(beyond)}; {who}")
 
 
-SIZE_LIMITED = frozenset({"gurobi", "xpress", "copt"})
+SIZE_LIMITED = frozenset({"gurobi", "xpress", "copt", "cplex"})
 LICENCE_FALLBACK = "highs"
 
 

@@ -103,7 +103,7 @@ def _settings_in(name: str, base: str, file: str) -> dict[str, Any]:
         option, _, text = line.partition("#")[0].replace("=", " ", 1).strip().partition(" ")
         if any(part in option.lower() for parts in _REASONS for part in parts):
             raise refusal(name, "", base, f"{option}={text.strip()}")
-        if option:
+        if option and option != "CPLEX":  # the head of its files
             found[option] = _value(text.strip().strip('"'))
     return found
 
@@ -132,8 +132,8 @@ def read_options(
 ) -> dict[str, int | float | str]:
     """Return options by the solver's own names; ``InputError`` for a wrong option or value."""
     found: dict[str, int | float | str] = {}
-    own = parameters_of(native).name if family else native
-    words, allowed = WORDS.get(own, {}), _allowed(family, native)
+    known = parameters_of(native).name if family else native
+    words, allowed = WORDS.get(known, {}), _allowed(family, native)
     for option, text in pairs:
         word = words.get(option)
         if isinstance(word, dict) and text in word and word[text].keys() <= allowed.keys():

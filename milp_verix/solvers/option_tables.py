@@ -74,6 +74,24 @@ _COPT: dict[str, Values] = {
     "NodeLimit": (-1, 2**31 - 1),
     "RelGap": (0.0, 1.0),
 }
+_CPLEX: dict[str, Values] = {
+    "threads": _THREADS,
+    "randomseed": (0, 2_100_000_000),
+    "lpmethod": (0, 6),
+    "emphasis.mip": (0, 5),
+    "emphasis.numerical": (0, 1),
+    "preprocessing.presolve": (0, 1),
+    "preprocessing.symmetry": (-1, 5),
+    "mip.limits.cutsfactor": (-1.0, 1000.0),
+    "mip.limits.nodes": _COUNT,
+    "mip.strategy.heuristiceffort": (0.0, 1.0),
+    "mip.strategy.nodeselect": (0, 3),
+    "mip.strategy.probe": (-1, 3),
+    "mip.strategy.search": (0, 2),
+    "mip.strategy.startalgorithm": (0, 6),
+    "mip.strategy.subalgorithm": (0, 5),
+    "mip.strategy.variableselect": (-1, 4),
+}
 _CBC: dict[str, Values] = {"threads": _THREADS, "strong": _COUNT, "maxNodes": _COUNT}
 _ON_OFF = ("off", "on")
 
@@ -99,6 +117,7 @@ OWN: dict[str, dict[str, Values]] = {
     "scip": {**_SCIP, "limits/gap": (0.0, 1.0), "heuristics": _SWITCH},
     "xpress": _XPRESS,
     "copt": _COPT,
+    "cplex": {**_CPLEX, "mip.tolerances.mipgap": (0.0, 1.0)},
     "cbc": {
         **_CBC,
         "randomSeed": _COUNT,
@@ -106,6 +125,7 @@ OWN: dict[str, dict[str, Values]] = {
         **dict.fromkeys(("presolve", "preprocess", "cuts", "heur"), _ON_OFF),
     },
 }
+OWN["ortools"] = OWN["scip"]
 """For each solver of ours, its own options that a string may set."""
 
 _Both = dict[str, dict[str, Any]]
@@ -158,6 +178,14 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "cuts": _both(0, -1, "CutLevel"),
         "heuristics": _both(0, -1, "HeurLevel"),
     },
+    "cplex": {
+        "threads": "threads",
+        "seed": "randomseed",
+        "gap": "mip.tolerances.mipgap",
+        "presolve": _both(0, 1, "preprocessing.presolve"),
+        "cuts": _both(0.0, -1.0, "mip.limits.cutsfactor"),
+        "heuristics": _both(0.0, 1.0, "mip.strategy.heuristiceffort"),
+    },
     "cbc": {
         "threads": "threads",
         "seed": "randomCbcSeed",
@@ -166,6 +194,7 @@ WORDS: dict[str, dict[str, str | _Both]] = {
         "heuristics": _both("off", "on", "heur"),
     },
 }
+WORDS["ortools"] = WORDS["scip"]
 """Words for options that solvers share, and what each solver calls them.
 
 ``"on"`` of presolve, cuts and heuristics is the solver's default, ``"off"`` is ours.
@@ -173,10 +202,9 @@ WORDS: dict[str, dict[str, str | _Both]] = {
 
 SHARED = {
     "phase": ("time", "strict"),
-    **dict.fromkeys(("highs", "gurobi", "scip", "cbc"), ("time", "log", "strict", "parameters")),
-    **dict.fromkeys(("xpress", "copt"), ("time", "log", "strict", "parameters")),
+    **dict.fromkeys(WORDS, ("time", "log", "strict", "parameters")),
 }
 """Words for options of ours, which no solver needs to know."""
 
-SUFFIXES = {"gurobi": ".prm", "highs": ".opt", "scip": ".set"}
+SUFFIXES = {"gurobi": ".prm", "highs": ".opt", "scip": ".set", "cplex": ".prm"}
 """The file of parameters that each solver writes itself."""

@@ -29,7 +29,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from milp_verix.base.errors import MilpVerixError, SolverError, SolverUnavailableError
+from milp_verix.base.errors import (
+    LicenceLimitError,
+    MilpVerixError,
+    SolverError,
+    SolverUnavailableError,
+)
 from milp_verix.solvers.session import (
     LONGEST_WAIT,
     Session,
@@ -264,6 +269,10 @@ class RemoteSession:
         question = (*news, ("minimise", cost, limited))
         try:
             said = self._process.ask(question, max(seconds, 0.0) + _GRACE_SECONDS)
+        except LicenceLimitError:
+            # the process is as it was, and had best be kept: the next program may be small
+            self._news = [("load", self._program)]
+            raise
         except SolverError:
             # it may be in any state
             self._end()

@@ -104,6 +104,29 @@ def scip_options(_threads: int, tolerances: Tolerances) -> Options:
 SCIP_DROPS = 1e-12
 
 
+# by its barrier method: by linear cuts it calls balls empty that are not
+CPLEX_BALLS: Options = {"mip.strategy.miqcpstrat": 1, "barrier.qcpconvergetol": 1e-9}
+
+
+def cplex_options(threads: int, tolerances: Tolerances) -> Options:
+    """CPLEX: tolerances from 1e-9 on, any of integrality."""
+    return {
+        "threads": threads,
+        "preprocessing.presolve": 0,
+        # it drops entries after scaling: without it is known which
+        "read.scale": -1,
+        # sets are branched on as they are
+        "preprocessing.sos1reform": -1,
+        "mip.limits.cutsfactor": 0.0,
+        "mip.strategy.heuristiceffort": 0.0,
+        "mip.tolerances.mipgap": 0.0,
+        "mip.tolerances.absmipgap": 0.0,
+        "mip.tolerances.integrality": min(tolerances.integrality, 0.5),
+        "simplex.tolerances.feasibility": max(tolerances.feasibility, 1e-9),
+        "simplex.tolerances.optimality": max(tolerances.feasibility, 1e-9),
+    }
+
+
 def cbc_options(threads: int, tolerances: Tolerances) -> Options:
     """CBC: any tolerance; its big-Ms leak earlier than those of others."""
     return {
@@ -175,6 +198,7 @@ GUROBI = SolverParameters("gurobi", "proprietary", gurobi_options, dropped=1e-13
 SCIP = SolverParameters("scip", "Apache-2.0", scip_options, dropped=SCIP_DROPS)
 XPRESS = SolverParameters("xpress", "proprietary", xpress_options, dropped=XPRESS_DROPS)
 COPT = SolverParameters("copt", "proprietary", copt_options, dropped=COPT_DROPS)
+CPLEX = SolverParameters("cplex", "proprietary", cplex_options, dropped=1e-10)
 CBC = SolverParameters(
     "cbc",
     "EPL-2.0",

@@ -111,8 +111,9 @@ def explain_many(
             and may switch some off.
         minimise: ``"features"`` or ``"distance"``.
         solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"xpress"``, ``"copt"``, ``"pulp"``, ``"pyomo"``, ``"split"``, ``"beta"``,
-            ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default all that are installed.
+            ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``, ``"pyomo"``,
+            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default
+            all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
             that bounds and attacks alone do not decide. By default all of them.

@@ -266,7 +266,7 @@ def refused(tmp_path: Path) -> list[tuple[list[object], str]]:
         ([*good, *at, "--features", "blobs"], "'blobs'"),
         ([*good, *at, "--feature-names", tmp_path / "small.npy"], "64 texts"),
         ([*good, *at, "--feature-names", tmp_path / "absent.json"], "cannot read"),
-        ([*good, *at, "--solver", "cplex"], "'cplex'.*highs"),
+        ([*good, *at, "--solver", "baron"], "'baron'.*highs"),
         ([*good, *at, "--time-limit", 0], "positive"),
         ([*good, *at, "--check-time-limit", -2], "positive"),
         ([*good, *at, "--json", tmp_path / "no" / "out.json"], "cannot write"),

@@ -53,7 +53,11 @@ def test_ctrl_c_ends_a_solve_and_leaves_the_session_usable(solver: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "solver", [pytest.param(name, marks=needs(name)) for name in ("cbc", "scip", "xpress", "copt")]
+    "solver",
+    [
+        pytest.param(name, marks=needs(name))
+        for name in ("cbc", "scip", "xpress", "copt", "cplex", "ortools")
+    ],
 )
 def test_ctrl_c_in_another_thread_ends_a_solve_in_a_process(solver: str) -> None:
     # it interrupts no system call of ours, like one that comes just before the call

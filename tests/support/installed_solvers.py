@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from milp_verix.base.errors import SolverUnavailableError
+from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session
 
-SLOW = frozenset({"cbc", "scip", "pulp", "pyomo", "xpress", "copt"})
+SLOW = frozenset({"cbc", "scip", "pulp", "pyomo", "xpress", "copt", "cplex", "ortools"})
 """Solvers in processes of their own, or that start one for each solve: asked less often."""
 
 
@@ -58,6 +59,12 @@ def solvers_with(capability: str) -> list[Any]:
 each_solver = pytest.mark.parametrize(
     "solver", [pytest.param(name, marks=needs(name)) for name in SOLVERS]
 )
+
+
+def in_this_process(name: str) -> Any:
+    """Open a session of the solver called ``name``, without the process around it if it has one."""
+    begin: Any = SOLVERS[name].begin  # type: ignore[attr-defined]
+    return getattr(begin, "args", [begin])[0](1, Tolerances())
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:

@@ -59,7 +59,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
     ({"features": "superpixels"}, "unknown features 'superpixels'"),
     ({"features": [[0, 1]]}, "each of the 3 input coordinates 0..2 exactly once"),
     ({"features": np.array([0.0, 1.0, 2.0])}, "holds integers, got dtype float64"),
-    ({"solver": "cplex"}, "unknown solver 'cplex'; choose one of auto, highs,"),
+    ({"solver": "baron"}, "unknown solver 'baron'; choose one of auto, highs,"),
     ({"bounds": "tight"}, "unknown bounds 'tight'"),
     ({"threads": 0}, "threads must be an integer of at least 1, got 0"),
     ({"threads": "all"}, "threads must be an integer of at least 1, got 'all'"),

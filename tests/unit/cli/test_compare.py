@@ -179,7 +179,7 @@ def test_ctrl_c_while_runs_are_held_against_each_other(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--solvers", "cplex"], "unknown solver 'cplex'"),
+        (["--solvers", "baron"], "unknown solver 'baron'"),
         (["--solvers", ""], "solvers must be one name or more, and none empty"),
         (["--solvers", "highs,"], "solvers must be one name or more, and none empty"),
         (["--solvers", "absent"], "nothing to compare: absent, big_m: .*pip install absent"),

@@ -383,7 +383,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"solvers": ["cplex"]}, "unknown solver 'cplex'"),
+        ({"solvers": ["baron"]}, "unknown solver 'baron'"),
         ({"solvers": []}, "solvers must be one name or more"),
         ({"solvers": "highs"}, "solvers must be one name or more, and none empty, got 'highs'"),
         ({"solvers": ["highs", ""]}, "none empty"),

@@ -1,7 +1,6 @@
 """Programs that grow under a live session, and columns that it branches on first."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,22 +11,16 @@ from milp_verix.base.errors import LicenceLimitError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.timed_solver import SolverClock, timed_solver
 from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session
-from milp_verix.solvers.backends.copt import CoptSession
-from milp_verix.solvers.backends.scip import ScipSession
-from milp_verix.solvers.backends.xpress import XpressSession
 from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.fake_session import FakeSession
-from tests.support.installed_solvers import each_solver, needs, solvers_with
+from tests.support.installed_solvers import each_solver, in_this_process, solvers_with
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from tests.support.small_programs import assert_same_as_fresh, random_program
 from verix_encodings import Program, ProgramBuilder, encode, interval_bounds
 from verix_encodings.blocks.formulations import FORMULATIONS
 
-IN_PLACE = [
-    pytest.param(name, marks=needs(name))
-    for name in ("highs", "phase", "gurobi", "scip", "xpress", "copt")
-]
+IN_PLACE = solvers_with("growth")
 PRIORITIES = solvers_with("priorities")
 
 
@@ -113,20 +106,18 @@ def test_tiny_entries_that_come_later_are_kept_in_mind(session: Session) -> None
     assert session.minimise(np.array([0.0, -1.0]), Targets()).bound <= -0.09 + 1e-9
 
 
-@pytest.mark.parametrize("solver", IN_PLACE)
+# OR-Tools does not load beside highspy
+@pytest.mark.parametrize("solver", [one for one in IN_PLACE if one.values != ("ortools",)])
 def test_solvers_that_grow_in_place_load_once(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "growth" in SOLVERS[solver].capabilities
-    # the session itself, without the process around it
-    apart: dict[str, Any] = {"scip": ScipSession, "xpress": XpressSession, "copt": CoptSession}
-    session = apart[solver](1, Tolerances()) if solver in apart else open_session(solver)
-    live = getattr(session, "_primary", session)
+    session = in_this_process(solver)
     programs = growing(7)
-    live.load(programs[0])
+    session.load(programs[0])
 
     def refuse(_program: Program) -> None:
         raise AssertionError("loaded again")
 
-    monkeypatch.setattr(live, "load", refuse)
+    monkeypatch.setattr(session, "load", refuse)
     for program in programs:
         extend(session, program)
         for cost in costs_of(program, 2):

@@ -7,15 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milp_verix import Tolerances
-from milp_verix.solvers import SOLVERS, Targets, open_session
-from milp_verix.solvers.backends.copt import CoptSession
-from milp_verix.solvers.backends.scip import ScipSession
-from milp_verix.solvers.backends.xpress import XpressSession
-from tests.support.installed_solvers import needs
+from milp_verix.solvers import Targets, open_session
+from tests.support.installed_solvers import in_this_process, needs
 from verix_encodings import Program, ProgramBuilder
 
-DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "xpress", "copt")
+DIRECT = ("highs", "phase", "gurobi", "scip", "cbc", "xpress", "copt", "cplex", "ortools")
 RNG = np.random.default_rng(3)
 WEIGHTS, COST = RNG.integers(5, 30, (4, 12)).astype(float), RNG.integers(1, 20, 12).astype(float)
 LEAST = min(
@@ -59,13 +55,21 @@ def _copt(session: Any, ending: str) -> None:
     session._model.setParam("NodeLimit", 1)
 
 
-APART: dict[str, Any] = {"scip": ScipSession, "xpress": XpressSession, "copt": CoptSession}
+def _cplex(session: Any, ending: str) -> None:
+    mip = session._model.parameters.mip
+    if ending == "cutoff":
+        mip.tolerances.uppercutoff.set(LEAST - 3)
+    else:
+        getattr(mip.limits, ending).set({"nodes": 0, "solutions": 1}[ending])
+
+
 SPOILT: dict[str, Callable[[Any, str], None]] = {
     "highs": _highs,
     "gurobi": _gurobi,
     "scip": _scip,
     "xpress": _xpress,
     "copt": _copt,
+    "cplex": _cplex,
 }
 
 
@@ -82,12 +86,7 @@ ENDINGS = [
 
 @pytest.mark.parametrize(("solver", "ending"), ENDINGS)
 def test_a_solve_that_a_limit_ends_proves_nothing_false(solver: str, ending: str) -> None:
-    # in this process, to reach the model
-    session: Any = (
-        APART[solver](1, Tolerances())
-        if solver in APART
-        else SOLVERS[solver].open(threads=1, tolerances=Tolerances())
-    )
+    session = in_this_process(solver)  # to reach the model
     for targets in (Targets(), Targets(holds_above=LEAST + 5)):
         session.load(covering())
         SPOILT[solver](session, ending)

@@ -71,7 +71,7 @@ def test_the_help_names_every_solver(command: str) -> None:
         assert name in text
 
 
-@pytest.mark.parametrize("wrong", ["highs:x", "cplex", "pulpy:HiGHS", "", ":", "split?time=1"])
+@pytest.mark.parametrize("wrong", ["highs:x", "baron", "pulpy:HiGHS", "", ":", "split?time=1"])
 def test_unknown_names_are_refused_with_the_known_ones(wrong: str) -> None:
     with pytest.raises(InputError, match=r"choose one of auto, highs.*pulp:NAME, pyomo:NAME"):
         resolve_solver(wrong)

@@ -248,7 +248,7 @@ def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"task": ["compare", "explain"]}, "has the task 'compare' alone"),
-        ({"solvers": ["cplex"]}, "unknown solver 'cplex'"),
+        ({"solvers": ["baron"]}, "unknown solver 'baron'"),
         ({"most_checks": 0}, "most_checks must be an integer of at least 1"),
     ],
 )
