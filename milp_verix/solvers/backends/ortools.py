@@ -27,7 +27,7 @@ from milp_verix.solvers.session import (
     start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import scip_options
+from milp_verix.solvers.solver_parameters import SCIP_BALLS, scip_options
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -78,10 +78,12 @@ class OrtoolsSession(OwnSession):
         model = of.ModelProto(variables=columns, **parts)
         for k, row in enumerate(kept.quadratic_rows):
             at = np.sort(row.columns)
-            squares = {"row_ids": at, "column_ids": at, "coefficients": np.ones(at.size)}
+            # of radius 1, so that the tolerance is relative
+            factors = np.full(at.size, row.radius**-2)
+            squares = {"row_ids": at, "column_ids": at, "coefficients": factors}
             model.quadratic_constraints[k].quadratic_terms.MergeFrom(of.Matrix(**squares))
             model.quadratic_constraints[k].lower_bound = -np.inf
-            model.quadratic_constraints[k].upper_bound = row.radius**2
+            model.quadratic_constraints[k].upper_bound = 1.0
         for k, rule in enumerate(kept.indicators):
             added = model.indicator_constraints[k]
             added.indicator_id, added.activate_on_zero = rule.binary, rule.value == 0
@@ -165,6 +167,8 @@ class OrtoolsSession(OwnSession):
         for option, value in given.items():
             kind = "long" if option.endswith("nodes") else _KINDS[type(value)]
             getattr(limits.gscip, f"{kind}_params")[option] = value
+        if program.quadratic_rows and "numerics/feastol" not in self._given.settings:
+            limits.gscip.real_params["numerics/feastol"] = SCIP_BALLS
         nodes = targets.work / (_ITERATIONS_OF_A_NODE * units_of_iteration(program))
         if nodes < _MOST_NODES:
             limits.node_limit = int(nodes) + 1

@@ -23,7 +23,7 @@ from milp_verix.solvers.session import (
     start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import SCIP_DROPS, scip_options
+from milp_verix.solvers.solver_parameters import SCIP_BALLS, SCIP_DROPS, scip_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -91,9 +91,7 @@ class ScipSession(OwnSession):
             )
             model.addCons(squares <= 1.0)
         if kept.quadratic_rows and "numerics/feastol" not in self._given.settings:
-            # below 1e-7 it cuts off nodes with better points: bounds were up to 6e-4 of themselves
-            # above the minimum on 12 of 120 random programs
-            model.setParam("numerics/feastol", 1e-6)
+            model.setParam("numerics/feastol", SCIP_BALLS)
         for rule in kept.indicators:
             body = self._sum(rule.coefficients, rule.columns)
             binary, active = self._variables[rule.binary], bool(rule.value)
