@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.api.problem import Problem
+from milp_verix.base.arguments import checked
 from milp_verix.base.errors import InputError, printable
 from milp_verix.inputs.feature import integer
 from milp_verix.inputs.inputs import Inputs
@@ -45,6 +46,7 @@ class Message:
     inputs: Inputs
 
     @classmethod
+    @checked()
     def of(cls, pipeline: Any, text: str, *, add: Iterable[str] = ()) -> "Message":
         """Return ``text`` as ``pipeline`` reads it.
 

@@ -105,6 +105,11 @@ GRID = Kind(
 )
 
 
+def names_of(given: str | Iterable[str]) -> list[str]:
+    """Return the names in a list, or the one that is ``given``."""
+    return [given] if isinstance(given, str) else [*given]
+
+
 @contextmanager
 def refusing_no_bounds() -> Iterator[None]:
     """Turn bounds that are needed and do not exist into an ``InputError``; NumPy warns of none."""
@@ -294,7 +299,8 @@ def indices_of(free: Sequence[int | str], count: int, name: str = "free") -> lis
             f"{name}: feature {outside[0]} is out of range: the features are 0..{count - 1}"
         )
     if np.unique(given).size != given.size:
-        raise InputError(f"{name} lists a feature twice")
+        mask = "; a mask holds True and False: give mask == 1" if np.all(given <= 1) else ""
+        raise InputError(f"{name} lists a feature twice{mask}")
     return [int(i) for i in given]
 
 

@@ -343,12 +343,12 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
             """Width of the brackets of real ends, as a share of the feature's room.""",
             "number", SEARCHING)),
     Option("free", "Sequence[int | str]", REQUIRED, ANYTHING, ("check",),
-        """the features that may change, by indices or names; see ``features``."""),
+        """the features that may change, by indices or names, or a mask; see ``features``."""),
     Option("explanation", "FeatureSetLike", REQUIRED, ANYTHING, ("audit",),
         """the features that are said to keep the prediction: their indices or names; a mask, an
-        array of bool (or of 0 and 1, with two axes or more) with an entry for each coordinate, each
-        pixel or each feature; or an :class:`Explanation`, whose groups :func:`milp_verix.audit`
-        takes if ``features`` is None.""",
+        array or list of bool or of 0.0 and 1.0 (of 0 and 1 with two axes or more) with an entry for
+        each coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
+        :func:`milp_verix.audit` takes if ``features`` is None.""",
         Line("FILE",
             """The explanation: a .json list of features, a mask of the input or its pixels (.json
             or .npy), or a result that explain --json wrote.""", "set")),
@@ -402,7 +402,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         is a number, a share of each feature's range such as ``"10%"``, or radii by name; of any
         two, one is at least as large for every feature.""",
         Line("E,E,…",
-            """Radii, such as 1,0.1,0.05 or 8/255,1/255; with --inputs also 1%,10%,inf.""",
+            """Radii, such as 1,0.1,0.05 or 8/255,1/255, or files of radii; with --inputs also
+            1%,10%,inf.""",
             "radii")),
     Option("nested", "bool", "True", FLAG, ("sweep",),
         """whether a radius begins with the irrelevant features of the radius before; if not, each
@@ -410,12 +411,12 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         Line("",
             """Explain each radius by itself, so that the sets are not nested.""", "not",
             flag="alone")),
-    Option("solvers", "Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
-        f"""their names, of {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default all
-        that are installed.""",
+    Option("solvers", "str | Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
+        f"""their names, or one, of {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by
+        default all that are installed.""",
         Line(",".join(_NAMES),
             """With commas between. [all installed]""", "list", SEARCHING)),
-    Option("formulations", "Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
+    Option("formulations", "str | Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
         """their names, such as ``"big_m"`` or ``"partition:4"``.""",
         Line("big_m,indicator,sos1,general,partition,partition:N",
             """With commas between.""", "list", SEARCHING)),
