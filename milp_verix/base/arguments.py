@@ -281,18 +281,21 @@ def radius_in(text: str | float) -> float | str:
         ) from error
 
 
+LISTS = "lists features by their integer indices, or is a mask with True or False for each"
+
+
 def indices_of(free: Sequence[int | str], count: int, name: str = "free") -> list[int]:
     """Return features by their indices; ``InputError`` unless they are distinct and exist."""
     try:
         given = np.asarray(free)
     except ValueError as error:  # rows of different lengths
-        raise InputError(f"{name} lists features by their integer indices") from error
+        raise InputError(f"{name} {LISTS}") from error
     if given.size == 0:
         return []
     # NumPy makes 1 of True where other entries are numbers
     flags = isinstance(free, Sequence) and any(isinstance(i, bool | np.bool_) for i in free)
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or flags:
-        raise InputError(f"{name} lists features by their integer indices")
+        raise InputError(f"{name} {LISTS}")
     outside = given[(given < 0) | (given >= count)]
     if outside.size:
         raise InputError(

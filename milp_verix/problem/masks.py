@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.arguments import LISTS
 from milp_verix.base.errors import InputError
 from milp_verix.base.image_shape import image_layout, shape_seen
 from milp_verix.inputs.radii import features_listed
@@ -28,7 +29,7 @@ def features_in(given: Any, problem: ProblemData, argument: str) -> tuple[int, .
     try:
         array = np.asarray(listed)
     except ValueError as error:  # rows of different lengths
-        raise InputError(f"{argument}: {error}; list indices of features, or mask them") from error
+        raise InputError(f"{argument} {LISTS}") from error
     kind, deep = array.dtype.kind, array.ndim > 1
     if kind == "b" or (
         array.size and kind in ("iuf" if deep else "f") and np.isin(array, (0, 1)).all()

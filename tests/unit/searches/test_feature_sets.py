@@ -131,7 +131,7 @@ def test_an_explanation_brings_its_groups() -> None:
         ({True, 2}, "integer indices"),
         ("pixels", "there is no feature 'pixels'"),
         (None, "integer indices"),
-        ([[1], [2, 3]], "list indices of features, or mask them"),
+        ([[1], [2, 3]], "integer indices"),
         (np.full((8, 8), 0.5), "above a threshold"),
         (np.full((8, 8), -1), "mask == 1"),
         (np.ones((7, 8), bool), r"shape \(7, 8\), expected the input's, \(1, 1, 8, 8\)"),
