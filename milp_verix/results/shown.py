@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from milp_verix.base.comparable import Answering
 from milp_verix.base.errors import printable
 from milp_verix.base.files import written
 
@@ -43,7 +44,7 @@ __all__ = ["Certified", "Drawn", "Stated", "audit_words", "explanation_words", "
 __all__ += ["ranges_words", "result_page", "sentences", "text_tables"]
 
 
-class Stated:
+class Stated(Answering):
     """A result in words and in JSON, which is pickled as its JSON."""
 
     __slots__ = ()
