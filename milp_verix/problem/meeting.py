@@ -162,8 +162,8 @@ def refuse_beside(
     known = network.facts.class_names
     if inputs.class_names != known and sorted(inputs.class_names) == sorted(known):
         raise InputError(
-            f"the classes of the network are {', '.join(known)}, in this order; the inputs "
-            f"described name them in another: {', '.join(inputs.class_names)}"
+            f"the classes of the network are {listed(known)}, in this order; the inputs "
+            f"described name them in another: {listed(inputs.class_names)}"
         )
     if inputs.class_names and len(inputs.class_names) != classes:
         raise InputError(
