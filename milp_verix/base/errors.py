@@ -105,9 +105,17 @@ _LONGEST = 250
 """Characters of another library's message, so that a line of an error has 400 at most."""
 
 
+_NO_NUMBER = re.compile(
+    r"(?s)could not convert string to float: (.*)|float\(\) argument must be .*, not '([\w.]+)'"
+)
+
+
 def said(error: BaseException) -> str:
-    """Return an error's message, without Python's advice where a file has a number too long."""
-    return LONG_NUMBER if "set_int_max_str_digits" in str(error) else str(error)
+    """Return an error's message, in plain words where Python reads no number or a too long one."""
+    text = str(error)
+    if match := _NO_NUMBER.fullmatch(text):
+        return f"{match[1] or f'an object of the class {match[2]}'} is no number"
+    return LONG_NUMBER if "set_int_max_str_digits" in text else text
 
 
 LONG_NUMBER = "a whole number in it has thousands of digits"

@@ -16,6 +16,7 @@ from milp_verix.base.arguments import (
     CLASS,
     FEATURE,
     FLAG,
+    FUNCTION,
     GRID,
     INTEGER,
     METHOD,
@@ -504,7 +505,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         is a file that ``Explanation.from_json`` reads; the record's ``result`` names it."""),
     Option("fsync", "bool", "False", FLAG, ("many",),
         """whether each record is forced to the disk, to survive a failure of the machine."""),
-    Option("warn", "Callable[[str], None]", "warnings.warn", ANYTHING, ("many",),
+    Option("warn", "Callable[[str], None]", "warnings.warn", FUNCTION, ("many",),
         """called with a text for each line of the journal that is no record, and where records
         stand twice or are by several versions."""),
     Option("task", "str | Sequence[str]", '"explain"', TEXTS, ("many",),
@@ -522,12 +523,13 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
 
 
 def _progress(words: str, call: str, text: str) -> Option:
-    return Option("progress", f"Callable[[{words}], None] | None", "None", ANYTHING, (call,), text)
+    spelt = f"Callable[[{words}], None] | None"
+    return Option("progress", spelt, "None", FUNCTION.or_none(), (call,), text)
 
 
 def _snapshots(result: str, call: str, text: str) -> Option:
     spelt = f"Callable[[Callable[[], {result}]], None] | None"
-    return Option("snapshots", spelt, "None", ANYTHING, (call,), text)
+    return Option("snapshots", spelt, "None", FUNCTION.or_none(), (call,), text)
 
 
 COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last arguments

@@ -344,8 +344,8 @@ def _class(given: ClassLike, classes: int, what: str, names: Sequence[str]) -> i
     if given not in names:
         known = f"they are {listed(names)}" if names else "the classes have no names"
         raise InputError(
-            f"{what}: no class is called {shown(given)}: {known}; or give a number, 0..{classes - 1}"
-            f"{meant(given, names)}"
+            f"{what}: no class is called {shown(given)}: {known}; or give a number, "
+            f"0..{classes - 1}{meant(given, names)}"
         )
     return list(names).index(given)
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from milp_verix.base.arguments import INTEGER, PATH, checked
 from milp_verix.base.comparable import Answering
 from milp_verix.base.errors import printable
 from milp_verix.base.files import written
@@ -71,6 +72,7 @@ class Stated(Answering):
 
         return table_of(facts_of(cast("StoredResult", self)))
 
+    @checked(path=PATH.or_none(), indent=INTEGER.or_none())
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the result as JSON, and write it to ``path`` if given.
 

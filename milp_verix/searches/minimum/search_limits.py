@@ -8,7 +8,7 @@ The interface of masters: the methods that raise the lower bound of a search.
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-from milp_verix.base.arguments import INTEGER, NUMBER, checked, names_of
+from milp_verix.base.arguments import INTEGER, NUMBER, TEXTS, checked, names_of
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError, require_one_of, shown
 from milp_verix.oracle.verdict import SearchEffort
@@ -120,7 +120,7 @@ class SearchLimits:
 _NUMBERS = {
     one.name: one.default for one in fields(SearchLimits) if isinstance(one.default, int | float)
 }
-SearchLimits.__init__ = checked()(SearchLimits.__init__)  # type: ignore[method-assign]
+SearchLimits.__init__ = checked(without=TEXTS)(SearchLimits.__init__)  # type: ignore[method-assign]
 
 
 class Master(Protocol):
