@@ -1,6 +1,7 @@
 """The question of a command: the network, the input or the message that its options name."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -133,7 +134,13 @@ def files_of(case: Case, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values = [*vars(case).values(), *options.inputs]
     named = [input_files.file_of(str(one)) for one in values if isinstance(one, str | Path)]
-    return [path for path in named if path.is_file()]
+    return [path for path in named if _is_file(path)]
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):  # a name may be too long for one
+        return path.is_file()
+    return False
 
 
 def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:

@@ -10,6 +10,8 @@ from milp_verix import EpsilonSweep, RobustnessRadii
 from tests.support.command_line import SEVEN, run_here
 from tests.support.digits_example import MODEL
 
+LONG = "x" * 3000
+
 
 def test_sweep_writes_prints_and_draws(tmp_path: Path) -> None:
     stored, plot = tmp_path / "sweep.json", tmp_path / "sweep.png"
@@ -66,6 +68,24 @@ def test_mistakes_are_told_in_a_line(arguments: tuple[object, ...], message: str
     done = run_here(*arguments)
     assert done.returncode == 2
     assert message in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("explain", MODEL, SEVEN, "--epsilon", LONG), "--epsilon"),
+        (("explain", MODEL, SEVEN, "--epsilon", "0.1", f"--{LONG}"), "No such option"),
+        (("explain", MODEL, SEVEN, "--epsilon", "0.1", "--label", LONG), "no class is called"),
+        (("explain", MODEL, SEVEN, "--epsilon", "0.1", "--json", LONG), "cannot read or write"),
+        (("radius", MODEL, SEVEN, "--free", LONG), "there is no feature"),
+        ((LONG,), "No such command"),
+    ],
+)
+def test_long_texts_are_told_in_short_lines(given: tuple[object, ...], told: str) -> None:
+    done = run_here(*given)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert max(map(len, done.stderr.splitlines())) <= 400
 
 
 def test_a_radius_that_time_does_not_settle_is_told() -> None:
