@@ -76,7 +76,6 @@ def test_mistakes_are_told_in_a_line(arguments: tuple[object, ...], message: str
         (("explain", MODEL, SEVEN, "--epsilon", LONG), "--epsilon"),
         (("explain", MODEL, SEVEN, "--epsilon", "0.1", f"--{LONG}"), "No such option"),
         (("explain", MODEL, SEVEN, "--epsilon", "0.1", "--label", LONG), "no class is called"),
-        (("explain", MODEL, SEVEN, "--epsilon", "0.1", "--json", LONG), "cannot read or write"),
         (("radius", MODEL, SEVEN, "--free", LONG), "there is no feature"),
         ((LONG,), "No such command"),
     ],
