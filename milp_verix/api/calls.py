@@ -476,7 +476,7 @@ def check(
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
-        free: the features that may change, by indices or names; see ``features``.
+        free: the features that may change, by indices or names, or a mask; see ``features``.
         solver: the solver's name, or an object.
         time_limit: seconds from the call on, orders and bounds included.
         check_time_limit: the most seconds for each check.
@@ -543,9 +543,9 @@ def audit(
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         explanation: the features that are said to keep the prediction: their indices or names; a
-            mask, an array of bool (or of 0 and 1, with two axes or more) with an entry for each
-            coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
-            :func:`milp_verix.audit` takes if ``features`` is None.
+            mask, an array or list of bool or of 0.0 and 1.0 (of 0 and 1 with two axes or more) with
+            an entry for each coordinate, each pixel or each feature; or an :class:`Explanation`,
+            whose groups :func:`milp_verix.audit` takes if ``features`` is None.
         sound_only: whether to end once soundness is decided.
         minimum: whether to search the smallest sound set of all, too, and, for a set that is not
             sound, the smallest one that holds it (:func:`milp_verix.minimum`).
@@ -882,7 +882,7 @@ def compare(
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
     image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
-    solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
+    solvers: str | Sequence[str] | None = None, formulations: str | Sequence[str] = ("big_m",),
     task: str = "check", master: str | None = None,
     checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
     rounds: int = 1, seeds: int = 1, substitutes: bool = False, relaxations: bool = False,
@@ -918,10 +918,10 @@ def compare(
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
-        solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``, ``"pyomo"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default
-            all that are installed.
+        solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
+            ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``,
+            ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``;
+            by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         task: ``"check"``: each pair answers the same checks, each by itself, with nothing learned
             from the ones before; ``"explain"``: each pair finds an explanation, and which checks it

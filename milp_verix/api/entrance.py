@@ -38,7 +38,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
     if "epsilon" not in question:  # of calls that ask about several radii
         described = question.get("inputs") is not None
-        question["epsilon"] = 0.0 if described else _own_radii(given.get("epsilons"))
+        question["epsilon"] = 0.0 if described else own_radii(given.get("epsilons"))
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
     limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
@@ -51,10 +51,15 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     return Problem(**question), options
 
 
-def _own_radii(several: Any) -> Any:
+def own_radii(several: Any) -> Any:
     """Return the first of ``several`` radii that has one for each coordinate; 0 without."""
-    listed = several if isinstance(several, list | tuple) else ()
-    own = (one for one in listed if getattr(one, "ndim", 0) or hasattr(one, "keys"))
+    listed = several if isinstance(several, list | tuple) else [several]
+    flat = int(listed is not several)  # an array of one axis has a radius in each entry
+    own = (
+        one
+        for one in listed
+        if getattr(one, "ndim", isinstance(one, list | tuple)) > flat or hasattr(one, "keys")
+    )
     return next(own, 0.0)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.api.problem import Problem
+from milp_verix.base.arguments import TEXTS, checked, names_of
 from milp_verix.base.errors import InputError, printable
 from milp_verix.inputs.feature import integer
 from milp_verix.inputs.inputs import Inputs
@@ -45,6 +46,7 @@ class Message:
     inputs: Inputs
 
     @classmethod
+    @checked(add=TEXTS)
     def of(cls, pipeline: Any, text: str, *, add: Iterable[str] = ()) -> "Message":
         """Return ``text`` as ``pipeline`` reads it.
 
@@ -69,7 +71,7 @@ class Message:
         words = list(dict.fromkeys(read))
         if not words:
             raise InputError("the pipeline knows no word of the message: nothing can be removed")
-        added = tuple(add)
+        added = names_of(add)
         more = [word for word in dict.fromkeys(added) if word not in words]
         if unknown := [word for word in more if word not in known]:
             raise InputError(f"the pipeline does not know the words that may be added: {unknown}")

@@ -256,7 +256,7 @@ class Problem(ProblemData):
         """Decide whether the prediction survives every perturbation of the features ``free``.
 
         Args:
-            free: the features that may change, by indices or names.
+            free: the features that may change, by indices or names, or a mask.
             search: solver, limits, and how the network is bounded and encoded.
 
         More, and errors: :func:`milp_verix.check`.
@@ -403,11 +403,11 @@ class Problem(ProblemData):
 
     @remedied
     def compare(
-        self, *, solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
-        task: str = "check", master: str | None = None,
-        checks: Sequence[Sequence[int | str]] | None = None, most_checks: int | None = None,
-        rounds: int = 1, seeds: int = 1, substitutes: bool = False, relaxations: bool = False,
-        order: OrderLike = "influence", transformation: str = "reversal",
+        self, *, solvers: str | Sequence[str] | None = None,
+        formulations: str | Sequence[str] = ("big_m",), task: str = "check",
+        master: str | None = None, checks: Sequence[Sequence[int | str]] | None = None,
+        most_checks: int | None = None, rounds: int = 1, seeds: int = 1, substitutes: bool = False,
+        relaxations: bool = False, order: OrderLike = "influence", transformation: str = "reversal",
         traversal: str = "galloping", search: Search = USUAL,
         progress: Callable[[Pair], None] | None = None,
         snapshots: Callable[[Callable[[], Comparison]], None] | None = None
@@ -415,9 +415,10 @@ class Problem(ProblemData):
         """Answer the same checks with each solver and formulation, or find the same explanation.
 
         Args:
-            solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-                ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``, ``"pyomo"``,
-                ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``.
+            solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
+                ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``,
+                ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
+                ``"pyomo:NAME"``.
             formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
             task: ``"check"``: each pair answers the same checks, each by itself, with nothing
                 learned from the ones before.

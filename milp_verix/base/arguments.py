@@ -5,6 +5,7 @@ The calls that pose a question find kinds in the table of options, other functio
 used; each refusal says which values are allowed.
 """
 
+import os
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from milp_verix.base.errors import InputError, meant, refusing
+from milp_verix.base.errors import InputError, meant, refusing, shown
 from verix_encodings.arrays import FloatArray
 from verix_encodings.interval_bounds import NoBoundsError
 
@@ -78,6 +79,13 @@ def _is_solver(value: Any) -> bool:
     return isinstance(value, str) or (hasattr(value, "open") and hasattr(value, "capabilities"))
 
 
+def _is_path(value: Any) -> bool:
+    try:
+        return isinstance(value, str | PathLike) and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+
+
 ANYTHING = Kind("anything", lambda _value: True)
 """Values that are checked where they are used alone."""
 TEXT = Kind("a text", _is_text)
@@ -90,12 +98,14 @@ SECONDS = Kind(
 ).or_none()
 INTEGER = Kind("an integer", _is_integer)
 SEVERAL = Kind("a list", _is_several)
+INTEGERS = Kind("a list of integers", _listing(_is_integer))
 TEXTS = Kind("a list of texts", _listing(_is_text))
 NAMES = Kind("a name, or a list of names and indices", _is_several)
 FEATURE = Kind("a name, an index, or a list of these", lambda v: _is_integer(v) or _is_several(v))
 CLASS = Kind("a name or a whole number", lambda v: _is_integer(v) or _is_text(v))
+FUNCTION = Kind("a function", callable)
 METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
-PATH = Kind("the path of a file or folder", lambda value: isinstance(value, str | PathLike))
+PATH = Kind("the path of a file or folder", _is_path)
 SOLVER = Kind("the name of a solver", _is_solver)
 SOLVERS = Kind("a list of names", _listing(_is_solver))
 NUMBER_OR_TEXT = Kind("a number of bytes, a text or None", lambda v: _is_number(v) or _is_text(v))
@@ -103,6 +113,11 @@ GRID = Kind(
     "a mapping from names of options to lists of values",
     lambda value: isinstance(value, Mapping) and all(map(_is_several, value.values())),
 )
+
+
+def names_of(given: str | Iterable[str]) -> list[str]:
+    """Return the names in a list, or the one that is ``given``."""
+    return [given] if isinstance(given, str) else [*given]
 
 
 @contextmanager
@@ -239,13 +254,9 @@ def segments_of(value: int) -> int:
 
 def path_of(value: str | PathLike[str], name: str) -> Path:
     """Return the path of a file; ``InputError`` for a value that names none."""
-    try:
-        path = Path(value)
-    except TypeError as error:
-        raise InputError(f"{name} must be the path of a file or folder, got {value!r}") from error
-    if "\0" in str(path):
-        raise InputError(f"{name} is the path of no file: {value!r} has a null character")
-    return path
+    if not PATH.fits(value):
+        raise InputError(f"{name} must be {PATH.text}, got {shown(value)}")
+    return Path(value)
 
 
 def number_in(text: str | float) -> float:
@@ -276,25 +287,29 @@ def radius_in(text: str | float) -> float | str:
         ) from error
 
 
+LISTS = "lists features by their integer indices, or is a mask with True or False for each"
+
+
 def indices_of(free: Sequence[int | str], count: int, name: str = "free") -> list[int]:
     """Return features by their indices; ``InputError`` unless they are distinct and exist."""
     try:
         given = np.asarray(free)
     except ValueError as error:  # rows of different lengths
-        raise InputError(f"{name} lists features by their integer indices") from error
+        raise InputError(f"{name} {LISTS}") from error
     if given.size == 0:
         return []
     # NumPy makes 1 of True where other entries are numbers
     flags = isinstance(free, Sequence) and any(isinstance(i, bool | np.bool_) for i in free)
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or flags:
-        raise InputError(f"{name} lists features by their integer indices")
+        raise InputError(f"{name} {LISTS}")
     outside = given[(given < 0) | (given >= count)]
     if outside.size:
         raise InputError(
             f"{name}: feature {outside[0]} is out of range: the features are 0..{count - 1}"
         )
     if np.unique(given).size != given.size:
-        raise InputError(f"{name} lists a feature twice")
+        mask = "; a mask holds True and False: give mask == 1" if np.all(given <= 1) else ""
+        raise InputError(f"{name} lists a feature twice{mask}")
     return [int(i) for i in given]
 
 

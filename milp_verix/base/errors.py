@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from unicodedata import category
@@ -104,9 +105,17 @@ _LONGEST = 250
 """Characters of another library's message, so that a line of an error has 400 at most."""
 
 
+_NO_NUMBER = re.compile(
+    r"(?s)could not convert string to float: (.*)|float\(\) argument must be .*, not '([\w.]+)'"
+)
+
+
 def said(error: BaseException) -> str:
-    """Return an error's message, without Python's advice where a file has a number too long."""
-    return LONG_NUMBER if "set_int_max_str_digits" in str(error) else str(error)
+    """Return an error's message, in plain words where Python reads no number or a too long one."""
+    text = str(error)
+    if match := _NO_NUMBER.fullmatch(text):
+        return f"{match[1] or f'an object of the class {match[2]}'} is no number"
+    return LONG_NUMBER if "set_int_max_str_digits" in text else text
 
 
 LONG_NUMBER = "a whole number in it has thousands of digits"
@@ -135,7 +144,7 @@ def refusing(
         raise kind(why if why.startswith(what) else f"{what}: {why}") from error
 
 
-_LONGEST_VALUE, _MOST_TOLD, _FEW = 60, 20, 5
+_LONGEST_VALUE, _LONGEST_LIST, _MOST_TOLD, _FEW = 60, 180, 20, 5
 
 
 def closest(given: str, known: Collection[str]) -> str | None:
@@ -151,9 +160,12 @@ def closest(given: str, known: Collection[str]) -> str | None:
 
 
 def listed(names: Collection[str], most: int = _MOST_TOLD) -> str:
-    """Return names with commas between, ``most`` of them at most, then their count."""
-    some = ", ".join(list(names)[:most])
-    return some if len(names) <= most else f"{some}, … ({len(names)} in all)"
+    """Return names with commas between, in about a line and ``most`` at most, then their count."""
+    texts = [name if len(name) <= _LONGEST_VALUE else f"{name[:_LONGEST_VALUE]}…" for name in names]
+    ends = accumulate(len(text) + 2 for text in texts[:most])
+    fit = max(1, sum(end <= _LONGEST_LIST for end in ends))
+    some = ", ".join(texts[:fit])
+    return some if len(texts) <= fit else f"{some}, … ({len(texts)} in all)"
 
 
 def different_names(expected: Collection[str], given: Collection[str]) -> str:
@@ -209,7 +221,7 @@ def own_names(
     for label, text in texts.items():
         if text not in found:
             raise InputError(
-                f"there is no {what} {label!r}; there are {listed(known)}{meant(text, known)}"
+                f"there is no {what} {shown(label)}; there are {listed(known)}{meant(text, known)}"
             )
     return {label: found[text] for label, text in texts.items()}
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError
 
 _LONGEST_NAME, _LONGEST_SUFFIX = 255, 64
@@ -25,7 +26,7 @@ def write_atomically(path: Path, content: str | bytes, what: str = "") -> None:
 def written(text: str, path: str | Path | None, what: str = "") -> str:
     """Return ``text``, and write it to ``path`` if given, as :func:`write_atomically` does."""
     if path is not None:
-        write_atomically(Path(path), text, what)
+        write_atomically(path_of(path, "path"), text, what)
     return text
 
 

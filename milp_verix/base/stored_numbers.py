@@ -21,7 +21,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import LONG_NUMBER, InputError, said
+from milp_verix.base.errors import LONG_NUMBER, InputError, listed, meant, said
 
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -154,9 +154,9 @@ def _stream(path: Path, key: str) -> Iterator[IO[bytes]]:
             if not key and len(members) == 1:
                 key = next(iter(members))
             if key not in members:
-                listed = ", ".join(members) or "nothing"
                 wish = f"has no array {key!r}; it " if key else "needs the name of an array; it "
-                raise InputError(f"{path} {wish}holds {listed}: {path}:KEY or {path}:KEY[INDEX]")
+                held = f"{listed(members) or 'nothing'}: {path}:KEY or {path}:KEY[INDEX]"
+                raise InputError(f"{path} {wish}holds {held}{meant(key, members) if key else ''}")
             with archive.open(members[key]) as member:
                 yield member
 

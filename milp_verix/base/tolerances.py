@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.arguments import NUMBER, checked
 from milp_verix.base.errors import InputError, require_one_of
 from verix_encodings.arrays import FloatArray
 
@@ -35,8 +36,7 @@ class Tolerances:
 
     def __post_init__(self) -> None:
         for name, value in ((field.name, getattr(self, field.name)) for field in fields(self)):
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not value >= 0 or (value == np.inf and name != "largest_big_m"):
+            if not NUMBER.fits(value) or not value >= 0 or (value == np.inf and name in _FINITE):
                 raise InputError(f"the tolerance {name} is a number of at least 0, got {value!r}")
 
     def decisive(self, magnitude: float) -> float:
@@ -46,6 +46,10 @@ class Tolerances:
     def needed(self, magnitudes: FloatArray) -> FloatArray:
         """Return :meth:`decisive` for each of ``magnitudes``, in the same shape (margins,)."""
         return np.fmax(self.margin, self.relative_margin * magnitudes)
+
+
+_FINITE = {one.name for one in fields(Tolerances)} - {"largest_big_m"}
+Tolerances.__init__ = checked()(Tolerances.__init__)  # type: ignore[method-assign]
 
 
 def tolerances_of(given: Any) -> Tolerances:

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import milp_verix
-from milp_verix.base.errors import printable
+from milp_verix.base.errors import printable, shortened
 from milp_verix.cli.parameters import SectionedCommand, with_groups_expanded
 from milp_verix.cli.startup import INTERRUPTED, UNUSABLE, loading
 
@@ -69,8 +69,11 @@ class Escaping:
         self.inner = inner
 
     def write(self, text: str) -> int:
-        """Write ``text``."""
-        return int(self.inner.write(printable(text, "\n\t")))
+        """Write ``text``; of an error of Typer's, as of our own, lines of 400 characters."""
+        kept = printable(text, "\n\t")
+        if kept.startswith("Error: "):
+            kept = "\n".join(map(shortened, kept.split("\n")))
+        return int(self.inner.write(kept))
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":  # there would be none
@@ -178,7 +181,7 @@ def _give_up(error: MemoryError | OSError | ImportError) -> NoReturn:
         where = "" if error.filename is None else f" {error.filename}"
         why = f"cannot read or write{where}: {error.strerror or error}"
     with suppress(OSError, MemoryError):
-        typer.echo(f"error: {printable(why)}", err=True)
+        typer.echo(f"error: {shortened(printable(why))}", err=True)
     with suppress(OSError):
         # Python flushes at its end, and would say it again
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -134,6 +134,13 @@ def _radius(given: float | str, option: str, network: LoadedModel) -> Any:
     return numbers_in(str(given), option, network) if _names_file(given) else given
 
 
+def radii_in(text: str, option: str, network: LoadedModel) -> list[Any]:
+    """Return the radii in ``text``, with commas between: numbers, shares, and files of radii."""
+    with refusing(option, InputError):
+        parts = [part if _names_file(part) else radius_in(part) for part in list_in(text) or [text]]
+    return [_radius(part, option, network) for part in parts]
+
+
 def _names_file(given: float | str) -> bool:
     return isinstance(given, str) and given.endswith((".npy", ".json"))
 
@@ -157,7 +164,7 @@ _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
     "class": lambda text, _option, _network: next(iter(words_in(text)), text),
     "words": lambda text, _option, _network: words_in(text),
     "list": lambda text, _option, _network: [part.strip() for part in text.split(",")],
-    "radii": lambda text, _option, _network: [radius_of(part) for part in text.split(",")],
+    "radii": radii_in,
     "not": lambda flag, _option, _network: not flag,
     "shape": lambda text, option, net: image_shape_of(shape_in(text, option), net.input_shape),
     "free": _free,

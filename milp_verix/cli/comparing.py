@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from milp_verix.base.arguments import radius_in, refusing_no_bounds
+from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli import delivery, parameters
-from milp_verix.cli.call_options import GivenOptions, Options
+from milp_verix.cli.call_options import GivenOptions, Options, radii_in
 from milp_verix.cli.model_and_input import files_of, network_of, question_of
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, EMPTY, INTERRUPTED, UNDECIDED
@@ -220,10 +220,11 @@ def _over_many(
     source = stored_inputs(case.specification, network, None, options)
     for note in () if files.quiet else source.remarks:
         errors.print(f"note: {note}", markup=False)
+    more = [] if many.radii is None else radii_in(many.radii, "--radii", network)
     part = part_of(
         network,
         source,
-        epsilon=[radius, *map(radius_in, many.radii.split(",") if many.radii else ())],
+        epsilon=[radius, *more],
         task="compare",
         indices=many.indices,
         options={**options, "relaxations": files.each is not None},

@@ -1,6 +1,7 @@
 """The question of a command: the network, the input or the message that its options name."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
+from milp_verix.api.entrance import own_radii
 from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.stored_numbers import json_in
@@ -69,7 +71,7 @@ def question_of(case: Case, options: GivenOptions) -> Question:
         from milp_verix.searches.feature_sets import groups_for
 
         given["features"] = groups_for(own["explanation"], None)
-    given.setdefault("epsilon", 0.0)
+    given.setdefault("epsilon", own_radii(own.get("epsilons")) if given["inputs"] is None else 0.0)
     if message is not None:
         if given.pop("inputs") is not None:
             raise InputError("--inputs describes tables: a message describes its own words")
@@ -132,7 +134,13 @@ def files_of(case: Case, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values = [*vars(case).values(), *options.inputs]
     named = [input_files.file_of(str(one)) for one in values if isinstance(one, str | Path)]
-    return [path for path in named if path.is_file()]
+    return [path for path in named if _is_file(path)]
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):  # a name may be too long for one
+        return path.is_file()
+    return False
 
 
 def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:

@@ -9,9 +9,8 @@ from typing import Annotated, Any, cast
 import typer
 from rich.console import Console
 
-from milp_verix.base.arguments import radius_in
-from milp_verix.base.errors import InputError, refusing
-from milp_verix.cli.call_options import GivenOptions, Options, list_in, order_in
+from milp_verix.base.errors import InputError
+from milp_verix.cli.call_options import GivenOptions, Options, list_in, order_in, radii_in
 from milp_verix.cli.delivery import SECONDS, Terminal, refusals, termination_as_interrupt
 from milp_verix.cli.model_and_input import network_of
 from milp_verix.cli.parameters import (
@@ -46,7 +45,9 @@ _SAID = ("epsilon", "task", "order")
 class Wanted:
     """Options that say which tasks a study has."""
 
-    epsilon: Annotated[Text, question_option("E[,E…]", "Radii, such as 0.01,0.05 or 8/255.")] = None
+    epsilon: Annotated[
+        Text, question_option("E[,E…]", "Radii, such as 0.01,0.05 or 8/255, or files of radii.")
+    ] = None
     task: Annotated[
         str, question_option(",".join(TASKS), "One or several, with commas between.")
     ] = "explain"
@@ -163,12 +164,10 @@ def batch(
                 names = None
             elif options["domain"] == UNIT_DOMAIN:
                 del options["domain"]  # the description has one for each feature
-            with refusing("--epsilon", InputError):
-                radii = [radius_in(part) for part in wanted.epsilon.split(",")]
             part = part_of(
                 network,
                 source,
-                epsilon=radii,
+                epsilon=radii_in(wanted.epsilon, "--epsilon", network),
                 task=list_in(wanted.task) or [],
                 grid=wanted.grid(network),
                 indices=wanted.indices,

@@ -121,8 +121,8 @@ _MOST_ROUNDS = 100
 def compare_solvers(
     problem: ProblemData,
     *,
-    solvers: Sequence[str] | None = None,
-    formulations: Sequence[str] = ("big_m",),
+    solvers: str | Sequence[str] | None = None,
+    formulations: str | Sequence[str] = ("big_m",),
     task: str = "check",
     master: str | None = None,
     checks: Sequence[Sequence[int | str]] | None = None,

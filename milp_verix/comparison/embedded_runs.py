@@ -108,10 +108,10 @@ def _cells(run: EmbeddedRun) -> tuple[str, ...]:
 )
 def compare_embedded(
     build: Builder,
-    solvers: Sequence[str] | None = None,
+    solvers: str | Sequence[str] | None = None,
     *,
-    formulations: Sequence[str] = ("big_m",),
-    bounds: Sequence[str] = ("crown",),
+    formulations: str | Sequence[str] = ("big_m",),
+    bounds: str | Sequence[str] = ("crown",),
     time_limit: float | None = 60.0,
     tolerance: float = 1e-5,
     repair: bool = False,
@@ -138,8 +138,7 @@ def compare_embedded(
         InputError: an argument does not fit, or ``build`` returns no embedded network.
     """
     seconds = arguments.seconds_of(time_limit, "time_limit")
-    if isinstance(formulations, str) or isinstance(bounds, str):
-        raise InputError("formulations and bounds are lists of names, such as ['big_m']")
+    formulations, bounds = arguments.names_of(formulations), arguments.names_of(bounds)
     runs: list[EmbeddedRun] = []
     for formulation in formulations:
         for method in bounds:
@@ -151,7 +150,7 @@ def compare_embedded(
                 which = "–", formulation, method
                 runs.append(EmbeddedRun(*which, 0, 0, 0.0, False, None, 0.0, None, str(error)))
                 continue
-            names = inside[0].solvers() if solvers is None else solvers
+            names = inside[0].solvers() if solvers is None else arguments.names_of(solvers)
             runs += [
                 _run(inside, name, formulation, method, seconds, repair=repair) for name in names
             ]

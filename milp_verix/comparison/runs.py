@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.arguments import names_of
 from milp_verix.base.errors import (
     InputError,
     LicenceLimitError,
     SolverUnavailableError,
     first_line,
+    listed,
+    shown,
 )
 from milp_verix.comparison.prepared import Prepared
 from milp_verix.comparison.timed_solver import (
@@ -39,7 +42,7 @@ from verix_encodings import Formulation
 
 
 def fitting_pairs(
-    solvers: Sequence[str] | None, formulations: Sequence[str]
+    solvers: str | Sequence[str] | None, formulations: str | Sequence[str]
 ) -> tuple[list[Pair], list[Skipped]]:
     """Return the pairs that fit and the pairs that do not; ``solvers`` None means all installed.
 
@@ -48,8 +51,7 @@ def fitting_pairs(
     if solvers is None:
         known = {**SOLVERS, **OWN_ENGINES}
         solvers = [name for name, solver in known.items() if solver.unavailable() is None]
-    _check_names("solvers", solvers)
-    _check_names("formulations", formulations)
+    solvers, formulations = _named("solvers", solvers), _named("formulations", formulations)
     if "auto" in solvers:
         raise InputError("a comparison takes solvers by name; auto is a choice between them")
     chosen = [resolve_formulation(name) for name in formulations]
@@ -66,11 +68,14 @@ def fitting_pairs(
     return fitting, skipped
 
 
-def _check_names(what: str, names: Sequence[str]) -> None:
-    if isinstance(names, str) or not len(names) or not all(names):
-        raise InputError(f"{what} must be one name or more, and none empty, got {names!r}")
+def _named(what: str, given: str | Sequence[str]) -> list[str]:
+    """Return names; ``InputError`` for an empty one, for none, and for one that stands twice."""
+    names = names_of(given)
+    if not names or not all(names):
+        raise InputError(f"{what} must be one name or more, and none empty, got {shown(given)}")
     if len(set(names)) < len(names):
-        raise InputError(f"{what} lists a name twice: {', '.join(names)}")
+        raise InputError(f"{what} lists a name twice: {listed(names)}")
+    return names
 
 
 def why_unfit(solver: str, formulation: str) -> str | None:

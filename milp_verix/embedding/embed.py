@@ -192,6 +192,7 @@ class VerixFormulation:
     Once the block is built, ``embedded`` is what :func:`embed` returns.
     """
 
+    @checked()
     def __init__(
         self,
         network: NetworkLike,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.arguments import checked, path_of
+from milp_verix.base.arguments import INTEGERS, SEVERAL, Kind, checked, path_of
 from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.feature import MISSING, Feature, class_names_of
@@ -23,6 +23,9 @@ from verix_encodings.bounds.mixed_domain import Clause, HalfSpace, MixedDomain
 if TYPE_CHECKING:
     from milp_verix.inputs.rules import Quantity, Rule
     from milp_verix.inputs.stored import Passage
+
+
+_PASSAGE = Kind("a milp_verix.inputs.stored.Passage", lambda one: hasattr(one, "spans")).or_none()
 
 
 class Inputs:
@@ -49,7 +52,7 @@ class Inputs:
     unread: tuple[str, ...] = ()
     of_domain: bool = False
 
-    @checked()
+    @checked(rules=SEVERAL, places=INTEGERS.or_none(), passage=_PASSAGE)
     def __init__(
         self,
         features: Sequence[Feature],
@@ -256,7 +259,7 @@ class Inputs:
         return Inputs(**{**self._arguments, "features": features, **changed})
 
     @classmethod
-    @checked()
+    @checked(rules=SEVERAL)
     def from_frame(
         cls,
         frame: Any,
@@ -295,7 +298,7 @@ class Inputs:
         return cls(features, rules, class_names=class_names, places=places)
 
     @classmethod
-    @checked()
+    @checked(rules=SEVERAL)
     def from_pipeline(
         cls,
         pipeline: Any,

@@ -119,8 +119,8 @@ def features_listed(given: Any, labels: Labels, what: str) -> Any:
         if not values or (not _flags(values) and (texts[0] or not texts[1])):
             return values
     found = values_by_label(given, labels, what)
-    mask = found is not given or isinstance(found, np.ndarray)
-    if mask and np.shape(found) == (labels.size,) and _flags(found):
+    mask = found is not given or isinstance(found, np.ndarray | list | tuple)
+    if mask and len(found) == labels.size and _flags(found):
         return np.flatnonzero(found).tolist()
     if found is not given and isinstance(found, list):
         raise InputError(

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Encoding, Program, encode
@@ -24,7 +25,7 @@ def encode_problem(
     search.require_only("export", "the program of a check")
     problem.network.require_unchanged()
     chosen = range(problem.features.count) if free is None else free
-    coordinates = problem.features.coordinates(problem.features.indices(chosen, "free"))
+    coordinates = problem.features.coordinates(features_in(chosen, problem, "free"))
     region = problem.ball.region(coordinates)
     found = bounds_within(resolve_bounds(search.bounds)[1], problem.margins, region, NO_LIMIT)
     ball = problem.ball.encoding(region, quadratic=quadratic)

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import indices_of, refuse_surrogates
-from milp_verix.base.errors import InputError, listed, meant, refusing, require_one_of, same_names
+from milp_verix.base.errors import (
+    InputError,
+    listed,
+    meant,
+    refusing,
+    require_one_of,
+    same_names,
+    shown,
+)
 from milp_verix.base.image_shape import image_layout, likely_image
 from milp_verix.inputs.radii import Labels, features_listed, values_by_label
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
@@ -81,7 +89,7 @@ class Features:
             known = listed(names) or "none has a name"
             dropped = ", as the model drops it" if given in self.unread else ""
             raise InputError(
-                f"{argument}: there is no feature {given!r}{dropped}: give an index from 0 to "
+                f"{argument}: there is no feature {shown(given)}{dropped}: give an index from 0 to "
                 f"{self.count - 1}, or a name ({known}){meant(str(given), names)}"
             )
         return found

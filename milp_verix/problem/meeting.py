@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.errors import InputError, listed, shown
+from milp_verix.base.errors import InputError, listed, refusing, shown
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.feature import continuous
 from milp_verix.inputs.frame import is_frame
@@ -120,6 +120,9 @@ def own_radii(
     """
     epsilon: Any = given.epsilon
     named = hasattr(epsilon, "keys")
+    if isinstance(epsilon, list | tuple) and any(isinstance(one, list | tuple) for one in epsilon):
+        with refusing("epsilon is no array of radii", ValueError):  # rows of different lengths
+            epsilon = np.asarray(epsilon)
     depth = epsilon.ndim if isinstance(epsilon, np.ndarray) else isinstance(epsilon, list | tuple)
     if depth > 1:
         found = np.asarray(epsilon)
@@ -159,8 +162,8 @@ def refuse_beside(
     known = network.facts.class_names
     if inputs.class_names != known and sorted(inputs.class_names) == sorted(known):
         raise InputError(
-            f"the classes of the network are {', '.join(known)}, in this order; the inputs "
-            f"described name them in another: {', '.join(inputs.class_names)}"
+            f"the classes of the network are {listed(known)}, in this order; the inputs "
+            f"described name them in another: {listed(inputs.class_names)}"
         )
     if inputs.class_names and len(inputs.class_names) != classes:
         raise InputError(

@@ -16,6 +16,7 @@ from milp_verix.base.arguments import (
     CLASS,
     FEATURE,
     FLAG,
+    FUNCTION,
     GRID,
     INTEGER,
     METHOD,
@@ -343,12 +344,12 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
             """Width of the brackets of real ends, as a share of the feature's room.""",
             "number", SEARCHING)),
     Option("free", "Sequence[int | str]", REQUIRED, ANYTHING, ("check",),
-        """the features that may change, by indices or names; see ``features``."""),
+        """the features that may change, by indices or names, or a mask; see ``features``."""),
     Option("explanation", "FeatureSetLike", REQUIRED, ANYTHING, ("audit",),
         """the features that are said to keep the prediction: their indices or names; a mask, an
-        array of bool (or of 0 and 1, with two axes or more) with an entry for each coordinate, each
-        pixel or each feature; or an :class:`Explanation`, whose groups :func:`milp_verix.audit`
-        takes if ``features`` is None.""",
+        array or list of bool or of 0.0 and 1.0 (of 0 and 1 with two axes or more) with an entry for
+        each coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
+        :func:`milp_verix.audit` takes if ``features`` is None.""",
         Line("FILE",
             """The explanation: a .json list of features, a mask of the input or its pixels (.json
             or .npy), or a result that explain --json wrote.""", "set")),
@@ -402,7 +403,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         is a number, a share of each feature's range such as ``"10%"``, or radii by name; of any
         two, one is at least as large for every feature.""",
         Line("E,E,…",
-            """Radii, such as 1,0.1,0.05 or 8/255,1/255; with --inputs also 1%,10%,inf.""",
+            """Radii, such as 1,0.1,0.05 or 8/255,1/255, or files of radii; with --inputs also
+            1%,10%,inf.""",
             "radii")),
     Option("nested", "bool", "True", FLAG, ("sweep",),
         """whether a radius begins with the irrelevant features of the radius before; if not, each
@@ -410,12 +412,12 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         Line("",
             """Explain each radius by itself, so that the sets are not nested.""", "not",
             flag="alone")),
-    Option("solvers", "Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
-        f"""their names, of {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default all
-        that are installed.""",
+    Option("solvers", "str | Sequence[str] | None", "None", SOLVERS.or_none(), ("compare", "many"),
+        f"""their names, or one, of {_quoted(_NAMES)}, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by
+        default all that are installed.""",
         Line(",".join(_NAMES),
             """With commas between. [all installed]""", "list", SEARCHING)),
-    Option("formulations", "Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
+    Option("formulations", "str | Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
         """their names, such as ``"big_m"`` or ``"partition:4"``.""",
         Line("big_m,indicator,sos1,general,partition,partition:N",
             """With commas between.""", "list", SEARCHING)),
@@ -503,7 +505,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         is a file that ``Explanation.from_json`` reads; the record's ``result`` names it."""),
     Option("fsync", "bool", "False", FLAG, ("many",),
         """whether each record is forced to the disk, to survive a failure of the machine."""),
-    Option("warn", "Callable[[str], None]", "warnings.warn", ANYTHING, ("many",),
+    Option("warn", "Callable[[str], None]", "warnings.warn", FUNCTION, ("many",),
         """called with a text for each line of the journal that is no record, and where records
         stand twice or are by several versions."""),
     Option("task", "str | Sequence[str]", '"explain"', TEXTS, ("many",),
@@ -521,12 +523,13 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
 
 
 def _progress(words: str, call: str, text: str) -> Option:
-    return Option("progress", f"Callable[[{words}], None] | None", "None", ANYTHING, (call,), text)
+    spelt = f"Callable[[{words}], None] | None"
+    return Option("progress", spelt, "None", FUNCTION.or_none(), (call,), text)
 
 
 def _snapshots(result: str, call: str, text: str) -> Option:
     spelt = f"Callable[[Callable[[], {result}]], None] | None"
-    return Option("snapshots", spelt, "None", ANYTHING, (call,), text)
+    return Option("snapshots", spelt, "None", FUNCTION.or_none(), (call,), text)
 
 
 COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last arguments

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError, meant
+from milp_verix.base.errors import InputError, listed, meant, shown
 from milp_verix.models.loaded_model import LoadedModel, TieRule
 from milp_verix.problem.search import ClassLike, Given
 from verix_encodings import Interval, Network, interval_bounds
@@ -332,7 +332,7 @@ def _rivals_in(
     if label in rivals:
         raise InputError(
             f"against names {_called(label, names)}, which the network predicts; name others of "
-            f"the classes {', '.join(names) or f'0..{classes - 1}'}"
+            f"the classes {listed(names) or f'0..{classes - 1}'}"
         )
     return tuple(rivals)
 
@@ -342,10 +342,10 @@ def _class(given: ClassLike, classes: int, what: str, names: Sequence[str]) -> i
     if not isinstance(given, str):
         return _index(given, classes, what)
     if given not in names:
-        known = f"they are {', '.join(names)}" if names else "the classes have no names"
+        known = f"they are {listed(names)}" if names else "the classes have no names"
         raise InputError(
-            f"{what}: no class is called {given!r}: {known}; or give a number, 0..{classes - 1}"
-            f"{meant(given, names)}"
+            f"{what}: no class is called {shown(given)}: {known}; or give a number, "
+            f"0..{classes - 1}{meant(given, names)}"
         )
     return list(names).index(given)
 

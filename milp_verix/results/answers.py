@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from milp_verix.base.comparable import Answering
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.number_text import counted, percent_of
 from milp_verix.base.stored_kinds import FeatureSet
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class Check(Verdict):
+class Check(Answering, Verdict):
     """The outcome of one check, with its question.
 
     ``free`` are the features that may change, ``about`` has the network, the input, the prediction
@@ -52,7 +53,7 @@ class Check(Verdict):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Answering):
     """Proven rules that cover a table, the one that covers the most rows first.
 
     Each of ``rules`` says that all inputs in its ranges have its prediction. ``covered`` are the

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from milp_verix.base.comparable import Compared
+from milp_verix.base.comparable import Answering, Compared
 from milp_verix.base.errors import InputError
 from milp_verix.base.files import replacing
 from milp_verix.base.number_text import counted, exact
@@ -262,7 +262,7 @@ class Disagreement(Compared):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison(Compared):
+class Comparison(Answering, Compared):
     """The same question to several pairs of solver and formulation.
 
     ``checks`` are those compared, each the free ones of ``features`` features; None where

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.stored_numbers import json_in, parsed
 from milp_verix.inputs.inputs import Inputs
@@ -142,7 +143,7 @@ def read_data(source: str | Path) -> tuple[Data, str]:
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
     with refusing(f"cannot read {where}"), refusing(f"{where} is not JSON", ValueError):
-        data = parsed(str(source)) if is_text else json_in(Path(source))
+        data = parsed(str(source)) if is_text else json_in(path_of(source, "source"))
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")

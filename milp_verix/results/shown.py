@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from milp_verix.base.arguments import INTEGER, PATH, checked
+from milp_verix.base.comparable import Answering
 from milp_verix.base.errors import printable
 from milp_verix.base.files import written
 
@@ -43,7 +45,7 @@ __all__ = ["Certified", "Drawn", "Stated", "audit_words", "explanation_words", "
 __all__ += ["ranges_words", "result_page", "sentences", "text_tables"]
 
 
-class Stated:
+class Stated(Answering):
     """A result in words and in JSON, which is pickled as its JSON."""
 
     __slots__ = ()
@@ -70,6 +72,7 @@ class Stated:
 
         return table_of(facts_of(cast("StoredResult", self)))
 
+    @checked(path=PATH.or_none(), indent=INTEGER.or_none())
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the result as JSON, and write it to ``path`` if given.
 

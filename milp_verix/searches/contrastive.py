@@ -19,6 +19,7 @@ from milp_verix.base.arguments import costs_of, integer_of
 from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.features import CostsLike
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import unit_of
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
@@ -54,7 +55,7 @@ def contrastive_of(
     search.require_only("contrastive", "the search for contrasts")
     request = Request.now(problem, search)
     integer_of(count, "count")
-    held = problem.features.indices(must_not, "must_not")
+    held = features_in(must_not, problem, "must_not")
 
     def holding(more: Sequence[int]) -> ContrastiveExplanation:
         return _least(request, sorted({*held, *more}), costs, minimise)

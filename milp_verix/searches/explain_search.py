@@ -22,6 +22,7 @@ from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Stage, StageStatistics, Verdict
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import Result
@@ -281,7 +282,7 @@ def check_problem(
     """Answer :func:`milp_verix.check`, which describes the arguments."""
     search.require_only("check", "a check")
     request = Request.now(problem, search)
-    chosen = sorted(problem.features.indices(free, "free"))
+    chosen = features_in(free, problem, "free")
     coordinates = problem.features.coordinates(chosen)
     with Oracle(problem, search) as oracle:
         verdict = oracle.check(coordinates, request.deadline.limited(request.check_limit))

@@ -17,6 +17,7 @@ from milp_verix.oracle.ball_bounds import SmallerBalls
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.agreement import require_agreement
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.ranges import RobustnessRadii
@@ -193,7 +194,7 @@ def _sets(
         if free is not None:
             raise InputError("each asks about every feature alone: leave it or free out")
         return [(feature,) for feature in range(count)]
-    chosen = range(count) if free is None else sorted(problem.features.indices(free, "free"))
+    chosen = range(count) if free is None else features_in(free, problem, "free")
     if not len(chosen):
         raise InputError("free lists no feature: there is no radius to ask about")
     return [tuple(chosen)]

@@ -25,13 +25,12 @@ protected features together are necessary.)
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from milp_verix.base.errors import InputError
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.problem.features import Features
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual
@@ -63,16 +62,11 @@ def relevance_of(
     """Answer :func:`milp_verix.relevance`, which describes the arguments."""
     search.require_only("relevance", "the decision on relevance")
     request = Request.now(problem, search)
-    protected = _chosen(feature, problem.features)
+    protected = frozenset(features_in(feature, problem, "feature"))
+    if not protected:
+        raise InputError("no protected feature is given: name one at least")
     with opened(request) as given:
         return RelevanceSearch(*given, protected).run(progress, snapshots)
-
-
-def _chosen(given: Any, features: Features) -> frozenset[int]:
-    found = {features.index(one, "feature") for one in features.unnamed(given, "feature")}
-    if not found:
-        raise InputError("no protected feature is given: name one at least")
-    return frozenset(found)
 
 
 @dataclass(eq=False)

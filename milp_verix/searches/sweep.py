@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from milp_verix.base.arguments import number_in
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, listed, refusing, shown
 from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
@@ -48,7 +48,7 @@ Snapshots = Callable[[Callable[[], EpsilonSweep]], None]
 
 def sweep_of(
     problem: ProblemData,
-    epsilons: Sequence[Epsilon],
+    epsilons: Epsilon | Sequence[Epsilon],
     *,
     nested: bool = True,
     order: OrderLike = "influence",
@@ -96,19 +96,21 @@ def sweep_of(
     return sweep(tuple(levels))
 
 
-def _listed(epsilons: Sequence[Epsilon]) -> list[Epsilon]:
-    several = isinstance(epsilons, Iterable) and getattr(epsilons, "ndim", 1) > 0
+def _listed(epsilons: Epsilon | Sequence[Epsilon]) -> list[Any]:
+    """Return radii as a list; radii by name and an array with two axes or more are one radius."""
     labels = epsilons.keys() if hasattr(epsilons, "keys") else ()
-    named = any(isinstance(one, str) for one in labels)  # radii by name are one radius
-    return list(epsilons) if several and not (isinstance(epsilons, str | Mapping) or named) else []
+    named = isinstance(epsilons, str | Mapping) or any(isinstance(one, str) for one in labels)
+    if named or not isinstance(epsilons, Iterable) or getattr(epsilons, "ndim", 1) != 1:
+        return [epsilons]
+    return [*epsilons]
 
 
-def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
+def _vectors(epsilons: Epsilon | Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
     """Return the radii of all features for each entry, the largest first; or ``InputError``."""
     given = _listed(epsilons)
     if not given:
         raise InputError(
-            f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {epsilons!r}'
+            f'epsilons are one radius or more, such as ["1%", "10%", inf]; got {shown(given)}'
         )
     radii = sorted((radii_of(inputs, one, "epsilons") for one in given), reverse=True)
     for larger, smaller in pairwise(radii):
@@ -125,19 +127,23 @@ def _vectors(epsilons: Sequence[Epsilon], inputs: Inputs) -> list[Radius]:
     return [*radii]
 
 
-def _numbers(epsilons: Sequence[Epsilon]) -> list[Radius]:
+def _numbers(epsilons: Epsilon | Sequence[Epsilon]) -> list[Radius]:
     """Return the radii, the largest first; ``InputError`` unless they are distinct."""
-    if any(getattr(one, "ndim", 0) for one in _listed(epsilons)):
+    given = _listed(epsilons)
+    if any(getattr(one, "ndim", isinstance(one, list | tuple)) for one in given):
         raise InputError(
             "epsilons has a radius for each coordinate: pose the problem with such radii, too, as "
             "epsilon="
         )
-    with refusing(f"epsilons are numbers, got {epsilons!r:.100}", TypeError, InputError):
-        radii = np.array([number_in(one) for one in _listed(epsilons)])  # type: ignore[arg-type]
+    with refusing(f"epsilons are numbers, got {shown(epsilons)}", TypeError, InputError):
+        radii = np.array([number_in(one) for one in given])
     if radii.ndim != 1 or not radii.size:
-        raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {epsilons!r}")
+        raise InputError(f"epsilons are one radius or more, such as [1, 0.1]; got {shown(given)}")
     if np.unique(radii).size != radii.size:
-        raise InputError(f"epsilons lists a radius twice: {', '.join(map(exact, radii.tolist()))}")
+        raise InputError(
+            f"epsilons lists a radius twice: {listed([*map(exact, radii.tolist())])}; a radius for "
+            "each coordinate is an array in the list"
+        )
     if np.min(radii) < 0:
         raise InputError(f"epsilons are not negative, got {exact(np.min(radii))}")
     return [float(radius) for radius in np.sort(radii)[::-1]]

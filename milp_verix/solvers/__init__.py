@@ -20,7 +20,14 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
-from milp_verix.base.errors import InputError, SolverUnavailableError, refusing, require_one_of
+from milp_verix.base.errors import (
+    InputError,
+    SolverUnavailableError,
+    listed,
+    meant,
+    refusing,
+    shown,
+)
 from milp_verix.base.tolerances import Tolerances, tolerances_of
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import read_name_options, read_options
@@ -90,10 +97,11 @@ def solver_named(name: str) -> Solver:
         return _added(name, path, query)
     own = not colon and SHARED.keys() & {base}
     if base not in FAMILIES and not own:
-        families = [f"{family}:NAME" for family in FAMILIES]
-        require_one_of(
-            ["auto", *SOLVERS, *OWN_ENGINES, *added_solvers(), *families], name, "solver"
-        )
+        known = ["auto", *SOLVERS, *OWN_ENGINES, *added_solvers()]
+        known += [f"{family}:NAME" for family in FAMILIES]
+        if name != "auto":
+            text = f"unknown solver {shown(name)}; choose one of {listed(known)}"
+            raise InputError(text + meant(base, known))
         raise InputError("'auto' is a choice among solvers: name one of them")
     pairs = _pairs(name, query)
     default: Any = SOLVERS[base]
@@ -187,7 +195,7 @@ def available(solver: Solver, name: str) -> Solver:
     """Return ``solver``, or raise ``SolverUnavailableError`` with its reason."""
     reason = solver.unavailable()
     if reason is not None:
-        raise SolverUnavailableError(f"solver {name!r}: {reason}")
+        raise SolverUnavailableError(f"solver {shown(name)}: {reason}")
     return solver
 
 

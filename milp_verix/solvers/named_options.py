@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.errors import InputError, meant, refusing
+from milp_verix.base.errors import InputError, listed, meant, refusing, shown
 from milp_verix.solvers.option_tables import ALLOWED, OWN, SHARED, SUFFIXES, WORDS, Values
 from milp_verix.solvers.solver_parameters import parameters_of
 
@@ -172,16 +172,17 @@ def _read(values: Values, text: str) -> int | float | str | None:
 
 def refusal(name: str, family: str, native: str, given: str) -> InputError:
     """Return the error for an option that a string may not set, with those that it may."""
-    found = _allowed(family, native)
-    listed = [f"{option} ({_values_text(values)})" for option, values in found.items()]
-    if not family:
-        listed += [f"{word}=" for word in (*WORDS.get(native, ()), *SHARED[native])]
-    option = given.partition("=")[0].lower()
-    reasons = [why for parts, why in _REASONS.items() if any(part in option for part in parts)]
-    reason = f" ({reasons[0]})" if reasons and option not in map(str.lower, found) else ""
-    close = meant(option, [*found, *WORDS.get(native, ()), *SHARED.get(native, ())])
-    text = f"the name of solver {name!r} may not set {given!r}{reason}{close}; it may set "
-    text += ", ".join(listed) or "no option"
+    found, option = _allowed(family, native), given.partition("=")[0]
+    words = () if family else (*WORDS.get(native, ()), *SHARED[native])
+    values = found.get(option) or tuple(WORDS.get(native, {}).get(option, ()))
+    text = f"the name of solver {shown(name)} may not set {shown(given)}"
+    if values:
+        return InputError(f"{text}: {option} is {_values_text(values)}")
+    lower, known = option.lower(), dict.fromkeys((*words, *found))
+    reasons = [why for parts, why in _REASONS.items() if any(part in lower for part in parts)]
+    reason = f" ({reasons[0]})" if reasons and lower not in map(str.lower, found) else ""
+    most = listed(known, 5 if family else 10) or "no option"
+    text += f"{reason}; it may set {most}{meant(option, known)}"
     if kind := {"pulp": "PulpSolver", "pyomo": "PyomoSolver"}.get(family):
         text += (
             "; files, tolerances and others are set in Python alone: "

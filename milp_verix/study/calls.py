@@ -46,7 +46,7 @@ def explain_many(
     must: str | Sequence[str | int] = (), must_not: str | Sequence[str | int] = (),
     gap: float = 0.0, method: str = "scenarios", master: str = "auto",
     limits: SearchLimits | None = None, minimise: str = "features",
-    solvers: Sequence[str] | None = None, formulations: Sequence[str] = ("big_m",),
+    solvers: str | Sequence[str] | None = None, formulations: str | Sequence[str] = ("big_m",),
     most_checks: int | None = None, rounds: int = 1, seeds: int = 1, substitutes: bool = False,
     relaxations: bool = False, workers: int = 1, scheduler: str | None = None, client: Any = None,
     retry: Collection[str] = (), results: bool | str | Path = True, fsync: bool = False,
@@ -110,10 +110,10 @@ def explain_many(
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
             and may switch some off.
         minimise: ``"features"`` or ``"distance"``.
-        solvers: their names, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``, ``"scip"``,
-            ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``, ``"pyomo"``,
-            ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``; by default
-            all that are installed.
+        solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
+            ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``,
+            ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``;
+            by default all that are installed.
         formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
         most_checks: the most checks of the explanation that are compared: spread evenly over those
             that bounds and attacks alone do not decide. By default all of them.

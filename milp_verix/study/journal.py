@@ -139,7 +139,8 @@ class Journal:
 
     def append(self, record: Record) -> None:
         """Write ``record`` behind the others, whole or not at all; ``InputError`` if it fails."""
-        line = (json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n").encode()
+        text = json.dumps(record, allow_nan=False, ensure_ascii=False) + "\n"
+        line = text.encode("utf-8", "backslashreplace")  # as JSON writes half of a pair
         try:
             with _locked(self._file):
                 end = _without_torn_line(self._file)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.arguments import PATH, checked, instance_of, integer_of, path_of
+from milp_verix.base.arguments import FUNCTION, PATH, checked, instance_of, integer_of, path_of
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
@@ -31,7 +31,7 @@ FORMS = (
 _MANY = 24
 
 
-@checked(path=PATH.or_none())
+@checked(path=PATH.or_none(), results=PATH.or_none(), warn=FUNCTION)
 def write_report(
     source: Any,
     path: str | Path | None = None,
@@ -65,7 +65,7 @@ def write_report(
     some = None if counterfactuals is None else integer_of(counterfactuals, "counterfactuals", 0)
     many = _MANY if some is None else some
     named = isinstance(source, str | Path)
-    if path is not None and named and Path(source).resolve() == Path(path).resolve():
+    if path is not None and named and path_of(source, "source").resolve() == Path(path).resolve():
         raise InputError(f"{path} is the source of the report; name another file for the page")
     if isinstance(source, Result | EpsilonSweep):
         text = result_page(source, counterfactuals=many)

@@ -183,7 +183,7 @@ def _parts(path: Path, keys: Mapping[str, Any], given: Mapping[str, Any]) -> Ite
             columns = None
         radii = keys["epsilon"] if isinstance(keys["epsilon"], list) else [keys["epsilon"]]
         with refusing(f"{path}: epsilon", InputError):
-            radii = list(map(radius_in, radii))
+            radii = [_radius(path, one, network) for one in radii]
         yield part_of(
             network,
             xs,
@@ -220,9 +220,17 @@ def _list(path: Path, name: str, values: Any) -> list[Any]:
     return values
 
 
+def _radius(path: Path, given: Any, network: LoadedModel) -> Any:
+    """Return a radius, radii by name, or those in a file."""
+    found = _read_file(path, given, network)
+    return radius_in(given) if found is given and not isinstance(given, dict | list) else found
+
+
 def _from_file(path: Path, name: str, value: Any, network: LoadedModel) -> Any:
     """Return the value of an option, read where it names a file."""
+    return _read_file(path, value, network) if name in _FROM_FILES else value
+
+
+def _read_file(path: Path, value: Any, network: LoadedModel) -> Any:
     is_file = isinstance(value, str) and Path(value).suffix in (".npy", ".json")
-    if name not in _FROM_FILES or not is_file:
-        return value
-    return read_numbers(path.parent / value, network.input_size)
+    return read_numbers(path.parent / value, network.input_size) if is_file else value

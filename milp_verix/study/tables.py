@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import InputError, listed, refusing, same_names, shown
+from milp_verix.base.errors import InputError, listed, meant, refusing, same_names, shown
 from milp_verix.inputs.cells import number_in_cell, remedy_for
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.one_row import in_order
@@ -190,7 +190,8 @@ def _places(
         missing = [name for name in columns if name not in known]
         if missing:
             held = "no header" if header is None else f"the columns {listed(header)}"
-            raise InputError(f"{what} has {held}, but no column {missing[0]!r}")
+            close = meant(missing[0], known)
+            raise InputError(f"{what} has {held}, but no column {missing[0]!r}{close}")
         if twice := next((name for name in columns if known.count(name) > 1), None):
             raise InputError(f"{what} has two columns named {twice!r}: rename or drop one of them")
         places = [known.index(name) for name in columns]

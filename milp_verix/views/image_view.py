@@ -1,5 +1,6 @@
 """Inputs as images, their pixels by status, and a row of pictures on a sheet."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
@@ -10,7 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Colormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Result
 from milp_verix.results.explanation import Explanation
@@ -111,7 +112,8 @@ def image_view(result: Result, image_shape: tuple[int, ...] | None = None) -> Im
     input.
     """
     known = result.image_shape or result.model.input_shape
-    shape = tuple(known if image_shape is None else image_shape)
+    with refusing("image_shape is (height, width) or (height, width, channels)", TypeError):
+        shape = tuple(map(operator.index, known if image_shape is None else image_shape))
     size = result.input.size
     if image_shape is not None and int(np.prod(shape)) != size:
         raise InputError(

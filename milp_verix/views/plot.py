@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from milp_verix.base.arguments import path_of
 from milp_verix.base.errors import InputError, meant
 from milp_verix.base.files import write_atomically
 
@@ -127,7 +128,7 @@ def plot_format(path: str | Path) -> str:
 
     Raises ``InputError`` if it stands for none.
     """
-    path = Path(path)
+    path = path_of(path, "path")
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         seen = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"

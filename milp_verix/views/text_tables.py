@@ -185,8 +185,8 @@ def study_table(times: "SolverTimes") -> Table:
 def meaning(times: "SolverTimes") -> str:
     """Return the sentence that goes with the numbers."""
     text = (
-        f"{counted(len(times.instances), 'program')} with a limit of {exact(times.limit)} s each. "
-        f"The shifted geometric mean adds {exact(times.shift)} s to each time and counts an "
+        f"{counted(len(times.instances), 'program')} with a limit of {nearest(times.limit)} s each."
+        f" The shifted geometric mean adds {exact(times.shift)} s to each time and counts an "
         "unanswered program as the limit; PAR10 counts it as ten times that. Ratios of shifted "
         "means are to the best pair; the interval is by a bootstrap over checks, p by Wilcoxon's "
         "signed-rank test."

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 
-from milp_verix.base.errors import ModelError, first_line
+from milp_verix.base.errors import ModelError, first_line, listed
 from milp_verix.models.onnx.registry import NodeContext
 from milp_verix.models.onnx.rounding import (
     ARITHMETIC,
@@ -65,7 +65,7 @@ def fold(node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known]) 
     if node.operator not in FOLDED:
         raise node.unsupported(
             "its inputs are all constant, and it is not among the operators evaluated on constants "
-            f"({', '.join(sorted(FOLDED))}); fold the constants of the model, for example with "
+            f"({listed(sorted(FOLDED))}); fold the constants of the model, for example with "
             "onnxsim"
         )
     try:

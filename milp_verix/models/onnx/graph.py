@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.base.errors import InputError, ModelError, require_one_of
+from milp_verix.base.errors import InputError, ModelError, listed, require_one_of
 from milp_verix.models.onnx.symbol import MAX_ELEMENTS, Shape
 
 _FLOAT_TYPES: dict[int, np.dtype[Any]] = {
@@ -72,7 +72,7 @@ def _only_input(graph: onnx.GraphProto) -> onnx.ValueInfoProto:
     stored |= {tensor.values.name for tensor in graph.sparse_initializer}
     inputs: list[onnx.ValueInfoProto] = [value for value in graph.input if value.name not in stored]
     if len(inputs) != 1:
-        names = ", ".join(repr(value.name) for value in inputs) or "none"
+        names = listed([repr(value.name) for value in inputs]) or "none"
         raise ModelError(f"the model must have exactly one input, it has {len(inputs)}: {names}")
     return inputs[0]
 
@@ -227,14 +227,14 @@ def cut(model: onnx.ModelProto, tensors: Sequence[str]) -> onnx.ModelProto:
 
 def _chosen(graph: onnx.GraphProto, output: str | None) -> onnx.ValueInfoProto:
     outputs: dict[str, onnx.ValueInfoProto] = {value.name: value for value in graph.output}
-    listed = ", ".join(map(repr, outputs))
     if output is not None:
         require_one_of(outputs, output, "output of the model")
         return outputs[output]
     of_scores = [value for value in outputs.values() if not _is_label(value)]
     candidates = of_scores or list(outputs.values())
     if len(candidates) > 1:
-        raise ModelError(f"the model has several outputs ({listed}); choose one with output=")
+        names = listed([*map(repr, outputs)])
+        raise ModelError(f"the model has several outputs ({names}); choose one with output=")
     return candidates[0]
 
 

@@ -21,7 +21,7 @@ import onnx
 import onnxruntime
 from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 
-from milp_verix.base.errors import ModelError, first_line
+from milp_verix.base.errors import ModelError, first_line, listed
 from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts
 
 FACTS_KEY = "milp_verix_facts"
@@ -246,9 +246,9 @@ def join_inputs(model: onnx.ModelProto) -> JoinedInputs | None:
     types = {value.type.tensor_type.elem_type for value in inputs}
     floats = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
     if len(types) != 1 or not types <= {*floats}:
-        listed = ", ".join(repr(value.name) for value in inputs)
+        several = listed([repr(value.name) for value in inputs])
         raise ModelError(
-            f"the model has several inputs, {listed}, which are not all of one floating-point type"
+            f"the model has several inputs, {several}, which are not all of one floating-point type"
         )
     shapes = [_shape(value) for value in inputs]
     sizes = tuple(prod(shape) for shape in shapes)

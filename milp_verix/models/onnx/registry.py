@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from milp_verix.base.errors import ModelError, UnsupportedOperatorError
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed
 from milp_verix.models.onnx.builder import GIVEN, READERS, Builder, masked, with_masks
 from milp_verix.models.onnx.symbol import Symbol, Tensor
 
@@ -199,7 +199,8 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
         if node.operator in refusals:
             raise node.unsupported(refusals[node.operator])
         raise UnsupportedOperatorError(
-            f"{node} is not supported; supported operators are {', '.join(sorted(operators))}"
+            f"{node} is not supported; supported operators are {listed(sorted(operators))}; "
+            "docs/operators.md has all"
         )
     inputs = [with_masks(x) for x in inputs] if node.operator in GIVEN else inputs
     _check_form(entry, node, inputs)

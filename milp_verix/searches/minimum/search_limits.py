@@ -5,11 +5,12 @@ No number here decides whether a bound or an explanation is right: they only div
 The interface of masters: the methods that raise the lower bound of a search.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
+from milp_verix.base.arguments import INTEGER, NUMBER, TEXTS, checked, names_of
 from milp_verix.base.clock import Deadline
-from milp_verix.base.errors import require_one_of
+from milp_verix.base.errors import InputError, require_one_of, shown
 from milp_verix.oracle.verdict import SearchEffort
 
 TECHNIQUES = {
@@ -101,12 +102,25 @@ class SearchLimits:
     without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        for name in sorted(self.without):
+        names = names_of(self.without)
+        for name in names:
             require_one_of(TECHNIQUES, name, "technique")
+        object.__setattr__(self, "without", frozenset(names))
+        for name, usual in _NUMBERS.items():
+            value = getattr(self, name)
+            kind = INTEGER if isinstance(usual, int) else NUMBER
+            if not kind.fits(value) or not value >= 0:
+                raise InputError(f"{name} is {kind.text} of at least 0, got {shown(value)}")
 
     def uses(self, technique: str) -> bool:
         """Return whether a technique of :data:`TECHNIQUES` is on."""
         return technique not in self.without
+
+
+_NUMBERS = {
+    one.name: one.default for one in fields(SearchLimits) if isinstance(one.default, int | float)
+}
+SearchLimits.__init__ = checked(without=TEXTS)(SearchLimits.__init__)  # type: ignore[method-assign]
 
 
 class Master(Protocol):

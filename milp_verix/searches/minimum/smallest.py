@@ -38,6 +38,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.problem.features import CostsLike
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import make_objective
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
@@ -247,7 +248,7 @@ def minimum_of(
     request = Request.now(problem, search)
     earlier = None if resume is None else earlier_explanation(resume, problem)
     features = problem.features
-    sets = features.unnamed(must, "must"), features.unnamed(must_not, "must_not")
+    sets = features_in(must, problem, "must"), features_in(must_not, problem, "must_not")
     objective = make_objective(features.count, features.priced(costs), *sets).counted()
     if not 0 <= gap < 1:
         raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {gap}")

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from milp_verix.base.arguments import integer_of
+from milp_verix.base.arguments import integer_of, seconds_of
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import InputError
 from milp_verix.inputs.inputs import Inputs, inputs_of
@@ -107,8 +107,9 @@ def rules_of_table(
     memory: float | str | None = None,
 ) -> Rules:
     """Answer :func:`milp_verix.find_rules`, which describes the arguments."""
-    started, deadline = time.monotonic(), deadline_in(np.inf if time_limit is None else time_limit)
+    started, deadline = time.monotonic(), deadline_in(seconds_of(time_limit, "time_limit"))
     integer_of(count, "count")
+    integer_of(seed, "seed", least=0)
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
     search = Search(time_limit=cast(Any, deadline), memory=memory)
     network = loaded(network, inputs_of(question.get("inputs")))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.base.errors import first_line, meant, shown
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc
 from milp_verix.solvers.session import constraints_of, finite
@@ -46,11 +47,12 @@ class PulpSolver(FamilySolver):
             try:
                 if pulp.getSolver(self.native, msg=False, **self.options).available():
                     return None
-                problem = "PuLP does not find it here"
+                problem = f"PuLP does not find {shown(self.native)} here"
             except Exception as error:  # noqa: BLE001, RUF100 - whatever the solver's package raises
-                problem = str(error).partition("\n")[0]
-            found = ", ".join(pulp.listSolvers(onlyAvailable=True))
-        return f"{self.native}: {problem}; what it finds: {found or 'no solver'}"
+                problem = first_line(error)
+            found = pulp.listSolvers(onlyAvailable=True)
+        close = meant(self.native, found)
+        return f"{problem}; what it finds: {', '.join(found) or 'no solver'}{close}"
 
     def session(self, threads: int, tolerances: Tolerances) -> "PulpSession":
         return PulpSession(self, threads, tolerances)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.arguments import checked, instance_of
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, meant, shown
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.session import finite, in_words
 from milp_verix.solvers.solver_parameters import parameters_of
@@ -130,8 +130,9 @@ class PyomoSolver(FamilySolver):
             return f"pyomo does not import ({error}): pip install pyomo"
         if _is_available(pyo, self.native):
             return None
-        found = ", ".join(name for name in TRUSTED["pyomo"] if _is_available(pyo, name))
-        return f"Pyomo does not find {self.native!r} here; some that it finds: {found or 'none'}"
+        found = [name for name in TRUSTED["pyomo"] if _is_available(pyo, name)]
+        some = f"some that it finds: {', '.join(found) or 'none'}{meant(self.native, found)}"
+        return f"Pyomo does not find {shown(self.native)} here; {some}"
 
     def session(self, threads: int, tolerances: Tolerances) -> "PyomoSession":
         return PyomoSession(self, threads, tolerances)

@@ -88,7 +88,7 @@ CHECK: list[tuple[dict[str, Any], str]] = [
     ({"free": [-1]}, "feature -1 is out of range"),
     ({"free": [0, 1, 0]}, "free lists a feature twice"),
     ({"free": [0.5]}, "free lists features by their integer indices"),
-    ({"free": [True, False, True]}, "free lists features by their integer indices"),
+    ({"free": [True, False]}, "free: the mask has shape"),
     ({"free": [True, 2]}, "free lists features by their integer indices"),
     ({"free": [[0], [1, 2]]}, "free lists features by their integer indices"),
     ({"free": "age"}, "there is no feature 'age': give an index from 0 to 2, or a name"),

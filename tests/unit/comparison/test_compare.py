@@ -385,7 +385,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
     [
         ({"solvers": ["baron"]}, "unknown solver 'baron'"),
         ({"solvers": []}, "solvers must be one name or more"),
-        ({"solvers": "highs"}, "solvers must be one name or more, and none empty, got 'highs'"),
+        ({"solvers": [""]}, "solvers must be one name or more, and none empty, got "),
         ({"solvers": ["highs", ""]}, "none empty"),
         ({"solvers": ["highs", "highs"]}, "solvers lists a name twice: highs, highs"),
         ({"solvers": ["auto"]}, "auto is a choice between them"),
@@ -409,6 +409,12 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
 def test_what_does_not_fit_is_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         compare(network(), X, **{"epsilon": 0.1, **options})
+
+
+def test_one_name_is_a_list_of_one() -> None:
+    given = {"epsilon": 0.1, "checks": [[0]]}
+    found = compare(network(), X, solvers="highs", formulations="big_m", **given)  # type: ignore[arg-type]
+    assert [str(run.pair) for run in found.runs] == ["highs, big_m"]
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ def test_refusals() -> None:
     task = drawn(0)
     with pytest.raises(InputError, match="build must return what embed returns"):
         compare_embedded(lambda **_: 3)  # type: ignore[arg-type, return-value]
-    with pytest.raises(InputError, match="lists of names"):
-        compare_embedded(lambda **options: in_pulp(task, **options)[1], formulations="big_m")
+    one = compare_embedded(lambda **o: in_pulp(task, **o)[1], "highs", formulations="big_m")
+    assert [(run.solver, run.formulation) for run in one.runs] == [("highs", "big_m")]
     with pytest.raises(InputError, match="unknown formulation"):
         compare_embedded(lambda **options: in_pulp(task, **options)[1], formulations=["x"])
     with pytest.raises(InputError, match="time_limit must be positive"):

@@ -243,8 +243,7 @@ def test_radii_by_name_are_one_radius_of_a_sweep() -> None:
     radii = pd.Series([1.0, 2.0, 3.0], OTHER)
     assert PROBLEM.sweep([radii]).levels[0].radii == (2.0, 3.0, 1.0)
     for alone in (radii, radii.to_dict()):
-        with pytest.raises(InputError, match="epsilons are one radius or more"):
-            PROBLEM.sweep(alone)
+        assert PROBLEM.sweep(alone).same_answer(PROBLEM.sweep([radii]))
     assert len(PROBLEM.sweep(pd.Series([1.0, 2.0])).levels) == 2
 
 

@@ -48,6 +48,13 @@ def test_a_sweep_over_arrays_of_radii() -> None:
         milp_verix.epsilon_sweep(MODEL, IMAGES[0])  # type: ignore[call-arg]
 
 
+def test_nested_lists_are_an_array_of_radii() -> None:
+    for given in (RADII.tolist(), RADII.reshape(1, 1, 8, 8).tolist()):
+        assert Problem(MODEL, IMAGES[0], epsilon=given).radii == tuple(RADII.reshape(-1).tolist())
+    with pytest.raises(InputError, match="epsilon is no array of radii"):
+        Problem(MODEL, IMAGES[0], epsilon=[[0.1, 0.2], [0.1]])
+
+
 def test_answers_are_those_of_listed_corners(tmp_path: Path) -> None:
     """A check over a ball of a linear network is decided at the best corner of its own radii."""
     rng = np.random.default_rng(0)

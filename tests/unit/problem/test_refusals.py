@@ -63,6 +63,9 @@ OTHER_CALLS: dict[str, Callable[[Any], object]] = {
     "shapley": lambda n: mv.importance(n, ROWS[0], epsilon=0.1, index="shapely"),
     "up": lambda _: mv.continuous("age", 0, 1, only="upp"),
     "svg": lambda n: mv.explain(n, ROWS[0], epsilon=0.1).plot("x.sgv"),
+    "margin": lambda _: mv.Tolerances(margn=1e-6),  # type: ignore[call-arg]
+    "segments": lambda n: mv.VerixFormulation(n, segmenst=3),  # type: ignore[call-arg]
+    "add": lambda _: mv.Message.of(None, "a text", ad=["word"]),  # type: ignore[call-arg]
     "logits": lambda _: mv.load_network(EXAMPLES / "digits.onnx", output="logit"),
 }
 
@@ -72,7 +75,7 @@ def test_a_wrong_word_in_any_call_is_met_with_the_closest(
     network: Any, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(mv.InputError, match=f"did you mean {meant!r}"):
+    with pytest.raises((mv.InputError, TypeError), match=f"did you mean {meant!r}"):
         OTHER_CALLS[meant](network)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix import InputError, OnnxNetwork, Problem
+from milp_verix import InputError, OnnxNetwork, Problem, Search
 from milp_verix.searches.feature_sets import feature_set, groups_for
 from tests.support.digits_example import EPSILON, explained, images, network
 from tests.support.onnx_models import FLOAT, build, loaded, node, weights
@@ -49,8 +49,28 @@ def mask(*features: int, size: int = 64) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def test_masks_of_the_input(shape: tuple[int, ...]) -> None:
     for given in (mask(3, 9).reshape(shape), mask(3, 9).reshape(shape).tolist()):
         assert feature_set(given, digits()) == (3, 9)
+    for given in (mask(3, 9).astype(float), mask(3, 9).astype(np.float32)):
+        assert feature_set(given.reshape(shape), digits()) == (3, 9)
+        assert feature_set(given.reshape(shape).tolist(), digits()) == (3, 9)
     if len(shape) > 1:
         assert feature_set(mask(3, 9).reshape(shape).astype(int), digits()) == (3, 9)
+
+
+@pytest.mark.parametrize("form", [list, np.array, lambda one: np.array(one, float).reshape(8, 8)])
+def test_each_call_takes_a_mask(form: Any) -> None:
+    given, problem = form(mask(3, 9).tolist()), digits()
+    search = Search(time_limit=1e-6)
+    assert problem.check(given, search=search).free == (3, 9)
+    assert problem.radius(free=given, search=search).bracket.features == (3, 9)
+    assert problem.relevance(given, search=search).features == (3, 9)
+    assert {3, 9} <= {*problem.minimum(must=given, search=search).explanation}
+    assert not {3, 9} & {*(problem.contrastive(must_not=given, search=search).contrast or ())}
+    ends = [problem.export(one).program.column_upper for one in (given, [3, 9])]
+    assert np.array_equal(*ends)
+    with pytest.raises(InputError, match=r"free: the mask has shape \(63,\), expected the input"):
+        problem.check(mask(3, 9)[:63])
+    with pytest.raises(InputError, match="free lists a feature twice; a mask holds True and False"):
+        problem.check(mask(3, 9).astype(int))
 
 
 def test_masks_of_features_that_are_groups() -> None:
@@ -111,7 +131,7 @@ def test_an_explanation_brings_its_groups() -> None:
         ({True, 2}, "integer indices"),
         ("pixels", "there is no feature 'pixels'"),
         (None, "integer indices"),
-        ([[1], [2, 3]], "list indices of features, or mask them"),
+        ([[1], [2, 3]], "integer indices"),
         (np.full((8, 8), 0.5), "above a threshold"),
         (np.full((8, 8), -1), "mask == 1"),
         (np.ones((7, 8), bool), r"shape \(7, 8\), expected the input's, \(1, 1, 8, 8\)"),

@@ -99,11 +99,16 @@ def test_snapshots_hold_the_radii_so_far() -> None:
     assert taken[-1].levels[-1].irrelevant == found.levels[-1].irrelevant
 
 
+@pytest.mark.parametrize("one", [0.1, "0.1", {"*": 0.1}, np.full((8, 8), 0.1), iter([0.1])])
+def test_one_radius_is_a_sweep_over_it(one: Any) -> None:
+    found = epsilon_sweep(digits.network(), digits.images()[15], epsilons=one, time_limit=1e-6)
+    assert found.epsilons == (0.1,)
+
+
 @pytest.mark.parametrize(
     ("epsilons", "message"),
     [
         ([], "one radius or more"),
-        (0.1, "one radius or more"),
         (["a"], "numbers"),
         ([0.1, 0.1], "twice"),
         ([0.1, -0.1], "not negative"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, check
-from milp_verix.base.errors import LicenceLimitError
+from milp_verix.base.errors import LicenceLimitError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import (
     Session,
@@ -157,7 +157,12 @@ def test_an_option_that_would_break_a_proof_is_refused_with_the_reason(name: str
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("highs?presolve=maybe", "may not set 'presolve=maybe'"),
+        ("highs?presolve=maybe", "may not set 'presolve=maybe': presolve is off or choose or on"),
+        ("gurobi?presolve=maybe", "may not set 'presolve=maybe': presolve is off or on"),
+        ("highs?seed=-1", "random_seed is 0 to "),
+        ("highs?sed=1", "did you mean 'seed'"),
+        ("gurobi?MipFocus=1", "did you mean 'MIPFocus'"),
+        ("puulp:CBC", "did you mean 'pulp'"),
         ("scip?threads=2", "may not set 'threads=2'"),
         ("gurobi?time=0", "a number of seconds above 0"),
         ("gurobi?time=nan", "a number of seconds above 0"),
@@ -166,13 +171,31 @@ def test_an_option_that_would_break_a_proof_is_refused_with_the_reason(name: str
         ("highs?log=..%2Fx.log", "without a folder"),
         ("highs?log=.bashrc", "ends in .log"),
         ("phase?log=x.log", "may not set 'log=x.log'"),
-        ("phase?seed=1", "it may set time=, strict="),
+        ("phase?seed=1", "it may set time, strict"),
         ("highs?presolve", "OPTION=VALUE"),
     ],
 )
 def test_wrong_options_are_refused(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         solver_named(name)
+
+
+@pytest.mark.parametrize("solver", ["highs", "gurobi", "scip", "cbc", "phase"])
+def test_a_refusal_is_not_cut(solver: str) -> None:
+    for name in (f"{solver}?nonsense=1", f"{solver}?{'x' * 1000}=1"):
+        with pytest.raises(InputError, match="it may set ") as refused:
+            solver_named(name)
+        assert " … " not in str(refused.value).replace(", … (", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("pulp:PULP_CBC_CDM", "PULP_CBC_CMD"), ("pyomo:apsi_highs", "appsi_highs")]
+)
+def test_a_name_that_nobody_has_is_told_with_the_closest(name: str, meant: str) -> None:
+    if reason := solver_named(name.partition(":")[0]).unavailable():
+        pytest.skip(reason)
+    with pytest.raises(SolverUnavailableError, match=f"did you mean '{meant}'"):
+        resolve_solver(name)
 
 
 def _minimised(session: Session, program: Program, cost: FloatArray) -> SolveResult:

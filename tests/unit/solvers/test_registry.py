@@ -85,9 +85,9 @@ def test_options_that_are_none_are_refused(wrong: str) -> None:
 
 @needs("pulp")
 def test_a_solver_that_pulp_lacks_is_refused_with_those_it_has() -> None:
-    with pytest.raises(SolverUnavailableError, match=r"NONE: .*what it finds: .*PULP_CBC_CMD"):
+    with pytest.raises(SolverUnavailableError, match=r"NONE.*what it finds: .*PULP_CBC_CMD"):
         resolve_solver("pulp:NONE")
-    with pytest.raises(SolverUnavailableError, match=r"XPRESS: .*what it finds: "):
+    with pytest.raises(SolverUnavailableError, match=r"XPRESS.*what it finds: "):
         resolve_solver("pulp:XPRESS")
 
 
@@ -166,7 +166,8 @@ STRANGERS = [
 @pytest.mark.parametrize("name", STRANGERS)
 def test_a_name_sets_neither_files_nor_programs_nor_tolerances(name: str) -> None:
     option = name.partition("?")[2].partition("=")[0]
-    with pytest.raises(InputError, match=rf"may not set '{option}=.*it may set .*in Python alone"):
+    said = rf"may not set '{option}=.*(in Python alone|: {option} is )"
+    with pytest.raises(InputError, match=said):
         resolve_solver(name)
 
 

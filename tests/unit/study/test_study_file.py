@@ -24,6 +24,19 @@ def written(folder: Path, text: str, name: str = "study.toml") -> Path:
     return path
 
 
+def test_files_of_radii(tmp_path: Path) -> None:
+    np.save(tmp_path / "radii.npy", np.full((8, 8), 0.1))
+    (tmp_path / "named.json").write_text('{"*": 0.01}', encoding="utf-8")
+    given = 'epsilon = ["radii.npy", "named.json", "8/255", {"*" = 0.02}]'
+    path = written(tmp_path, f'{QUESTION}indices = "15:16"\n{given}\nresults = false')
+    assert run_study(path).done == 4
+    called = ",".join([f"{tmp_path}/radii.npy", f"{tmp_path}/named.json", "8/255"])
+    options = ("--epsilon", called, "--indices", "15:16", "--journal", tmp_path / "study.jsonl")
+    done = run_here("batch", MODEL, f"{IMAGES}:images", *options, "--no-results")
+    assert done.returncode == 0, done.stderr
+    assert len(lines(tmp_path / "study.jsonl")) == 4
+
+
 @pytest.mark.slow
 def test_a_file_a_call_and_a_command_are_the_same_study(tmp_path: Path) -> None:
     path = written(
@@ -170,7 +183,7 @@ def test_arguments_replace_keys_of_the_file(
         ("models = 'a'\nxs = 'a.npy'\nepsilon = 0.1", "models is a list"),
         ("model = 'none.onnx'\nxs = 'a.npy'\nepsilon = 0.1", "none.onnx"),
         (QUESTION + "epsilon = 'x'", "epsilon: 'x' is no number"),
-        (QUESTION + "epsilon = [[1]]", "is no number"),
+        (QUESTION + "epsilon = [[1]]", "epsilon has 1 radius, but there are 64 features"),
         (QUESTION + "epsilon = 0.1\n[options]\nnrom = 'l2'", "can take no 'nrom'"),
         (QUESTION + "epsilon = 0.1\n[options]\ndomain = 3", "domain"),
         (QUESTION + "epsilon = 0.1\n[options]\ncosts = 'none.npy'", "cannot read .*none.npy"),

@@ -26,6 +26,22 @@ def test_an_unknown_technique_is_refused_by_name(given: set[str]) -> None:
     assert all(technique in message for technique in TECHNIQUES)
 
 
+def test_one_technique_by_its_name() -> None:
+    for given in ("proposals", ["proposals"]):
+        assert SearchLimits(without=given) == SearchLimits(without=frozenset({"proposals"}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["a", -1, float("nan"), None, True, 1.5])
+def test_a_number_of_another_kind_is_refused(value: object) -> None:
+    with pytest.raises(InputError, match="most_free is an integer of at least 0"):
+        SearchLimits(most_free=value)  # type: ignore[arg-type]
+
+
+def test_an_unknown_limit_is_told_with_the_closest() -> None:
+    with pytest.raises(TypeError, match="did you mean 'proposals'"):
+        SearchLimits(proposal=3)  # type: ignore[call-arg]
+
+
 def test_limits_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         SearchLimits().most_free = 1  # type: ignore[misc]
