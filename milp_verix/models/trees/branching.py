@@ -219,21 +219,26 @@ def beyond(sides: Sides, end: float, left: bool) -> Sides:
     return Sides(np.append(below, end), np.append(sides.left[: below.size + 1], left))
 
 
-def reached(left: IntArray, right: IntArray, text: str) -> IntArray:
-    """Return the nodes below node 0, it first; a negative child is none.
+def reached(left: IntArray, right: IntArray, sizes: IntArray, first: int = 0) -> IntArray:
+    """Return the nodes below the roots of trees, the roots first; a negative child is none.
 
-    Raises ``ValueError``, which begins with ``text``, unless each has one parent that is a node.
+    Trees of ``sizes`` nodes stand one after the other; a child's number counts from its root.
+
+    Raises ``ValueError``, which names the tree, ``first`` on, unless each node has one parent.
     """
-    level, found = np.zeros(1, dtype=np.int64), [np.zeros(1, dtype=np.int64)]
-    seen = np.zeros(len(left), dtype=bool)
-    seen[:1] = True
+    starts, tree = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    level, found, seen = starts, [starts], np.zeros(len(left), dtype=bool)
+    seen[starts] = True
     while level.size:
         level = level[left[level] >= 0]
-        level = np.concatenate([left[level], right[level]])
-        if not ((level >= 0) & (level < len(left))).all():
-            raise ValueError(f"{text} has a child that is no node")
-        if seen[level].any() or np.unique(level).size < level.size:
-            raise ValueError(f"{text} has a node with two parents")
+        child, of = np.concatenate([left[level], right[level]]), tree[np.tile(level, 2)]
+        outside = of[(child < 0) | (child >= sizes[of])]
+        if outside.size:
+            raise ValueError(f"tree {first + outside[0]} has a child that is no node")
+        level = np.sort(child + starts[of])
+        again = tree[level[seen[level] | (np.diff(level, prepend=-1) == 0)]]
+        if again.size:
+            raise ValueError(f"tree {first + again[0]} has a node with two parents")
         seen[level] = True
         found.append(level)
     return np.concatenate(found)
