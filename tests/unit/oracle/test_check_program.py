@@ -18,13 +18,13 @@ def _embedded(network: milp_verix.OnnxNetwork) -> object:
 
 def test_a_program_beyond_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     network = layered(40, 30, 5)
-    needed = check_program._EACH_ENTRY * (40 * 30 + 30 * 4)  # of the margins of a class over four others
+    needed = check_program._EACH_ENTRY * (40 * 30 + 30 * 4)  # four margins
     monkeypatch.setattr(check_program, "free_memory", lambda: needed)
     assert _asked(network).program.columns
     monkeypatch.setattr(check_program, "free_memory", lambda: needed - 1)
-    with pytest.raises(InputError, match=r"for 1,320 entries.* a network of 1,319 entries would"):
+    with pytest.raises(InputError, match=r"1,320 entries.* a network of 1,319 entries would"):
         _asked(network)
-    with pytest.raises(InputError, match="for 1,350 entries.* a network of 989 entries would fit"):
+    with pytest.raises(InputError, match=r"1,350 entries.* a network of 989 entries would fit"):
         _embedded(network)
 
 
