@@ -69,6 +69,17 @@ def _with_reals(found: dict[str, Any]) -> dict[str, Any]:
     return found | {name: [*map(float, found[name])] for name in _REALS if name in found}
 
 
+def booster_in(learner: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the booster; ``UnsupportedOperatorError`` for a linear one."""
+    booster: Mapping[str, Any] = learner["gradient_booster"]
+    if booster["name"] not in ("gbtree", "dart"):
+        raise UnsupportedOperatorError(
+            f"the XGBoost model has the booster {booster['name']!r}, which has no trees: fit it "
+            "with booster='gbtree', or give a linear model of scikit-learn"
+        )
+    return booster
+
+
 def refuse_vectors(trees: Sequence[Mapping[str, Any]]) -> None:
     """Raise ``UnsupportedOperatorError`` for trees with several values in a leaf."""
     if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
@@ -132,10 +143,8 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     require(all(0 <= one <= MOST for one in (features, classes, targets)), "its sizes are odd")
     for name in ("feature_names", "feature_types"):
         require(len(learner.get(name, ())) in (0, features), f"its {name} are too many or too few")
-    booster = learner["gradient_booster"]
-    model = booster.get("gbtree", booster).get("model", {})
-    if "trees" not in model:
-        return
+    booster = booster_in(learner)
+    model = booster.get("gbtree", booster)["model"]
     trees, groups = model["trees"], _whole(model["tree_info"], "tree_info")
     require(len(groups) == len(trees), "tree_info has not one entry for each tree")
     require(_within(groups, max(classes, targets, 1)), "tree_info names a class that is none")

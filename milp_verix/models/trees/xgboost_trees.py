@@ -29,7 +29,7 @@ from milp_verix.models.trees.branching import (
     single_precision,
 )
 from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
-from milp_verix.models.trees.xgboost_files import joined, refuse_vectors, whole
+from milp_verix.models.trees.xgboost_files import booster_in, joined, refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
 _LINKED = 1e-6
@@ -210,12 +210,7 @@ def _notes(runner: XgboostRunner) -> tuple[str, ...]:
 
 def _trees(learner: Mapping[str, Any]) -> tuple[list[Any], list[int], FloatArray]:
     """Return the trees, the score that each counts for, and its weight."""
-    booster = learner["gradient_booster"]
-    if booster["name"] not in ("gbtree", "dart"):
-        raise UnsupportedOperatorError(
-            f"the XGBoost model has the booster {booster['name']!r}, which has no trees: fit it "
-            "with booster='gbtree', or give a linear model of scikit-learn"
-        )
+    booster = booster_in(learner)
     model = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
     trees = model["trees"]
     refuse_vectors(trees)

@@ -74,6 +74,19 @@ def test_json_of_xgboost_in_which_whole_numbers_lost_their_points(
     assert found.facts == model.facts
 
 
+def test_a_linear_booster_without_weights_is_refused_before_it_ends_the_process(
+    tmp_path: Path,
+) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    path = tmp_path / "model.json"
+    xgboost.XGBRegressor(booster="gblinear", n_estimators=2).fit(ROWS, LABELS).save_model(path)
+    written = json.loads(path.read_text())
+    del written["learner"]["gradient_booster"]["model"]["weights"]
+    path.write_text(json.dumps(written))
+    with pytest.raises(mv.UnsupportedOperatorError, match="'gblinear', which has no trees"):
+        mv.load_network(path)
+
+
 def test_ubjson_of_xgboost_in_float64_is_refused_before_it_ends_the_process(
     xgboost_file: Path, tmp_path: Path
 ) -> None:
