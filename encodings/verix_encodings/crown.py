@@ -292,8 +292,12 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
 
 
-def _windows(network: Network, value: int) -> IntArray | None:
+_DEEPEST = 100
+"""Nodes between a neuron and the map whose windows it has: a chain of more has none."""
+
+
+def _windows(network: Network, value: int, deepest: int = _DEEPEST) -> IntArray | None:
     """Return the first entry that each neuron reads of the source of its sparse map, else None."""
-    if value == 0:
+    if value == 0 or deepest == 0:
         return None
-    return network.nodes[value - 1].windows(lambda source: _windows(network, source))
+    return network.nodes[value - 1].windows(lambda source: _windows(network, source, deepest - 1))
