@@ -31,6 +31,7 @@ import scipy.sparse as sp
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, never
 from verix_encodings.crown import (
+    behind_relus,
     crown_bounds,
     inside,
     layer_by_layer,
@@ -92,9 +93,9 @@ def alpha_bounds(
 
 def beyond_input(network: Network, bounds: Bounds) -> int:
     """Return the number of undecided neurons that are no affine function of the input alone."""
-    readers = readers_of(network)
+    readers, behind = readers_of(network), behind_relus(network)
     return sum(
-        neurons_to_tighten(network, readers, value, bounds[value]).size
+        neurons_to_tighten(behind, readers, value, bounds[value]).size
         for value in readers
         if value and any(network.nodes[value - 1].sources)
     )
@@ -104,8 +105,8 @@ def _optimised(
     network: Network, region: Region, bounds: Bounds, rows: IntArray, late: Late
 ) -> Interval:
     value, found = len(bounds) - 1, bounds[-1]
-    readers = readers_of(network)
-    for block in _blocks(network, value, rows):
+    readers, behind = readers_of(network), behind_relus(network)
+    for block in () if late() else _blocks(network, value, rows):
         if late():
             return found
         part, inner, places = cone(network, bounds, value, block)
@@ -119,7 +120,7 @@ def _optimised(
                     slopes.descend(step)
                 found = inside(found, left, slopes.extremes(region))
             if value != len(network.nodes):
-                kept = np.isin(left, neurons_to_tighten(network, readers, value, found))
+                kept = np.isin(left, neurons_to_tighten(behind, readers, value, found))
                 left = left[kept]
                 slopes.keep(np.tile(kept, 2))
             if not left.size:

@@ -173,7 +173,7 @@ def layer_by_layer(
     within: Bounds = (),
 ) -> Bounds:
     """Return interval bounds, tightened on the way; arguments as in :func:`crown_bounds`."""
-    readers = readers_of(network)
+    readers, behind = readers_of(network), behind_relus(network)
     last = len(network.nodes)
     bounds: list[Interval] = list(known) or [region.box]
     for value, node in enumerate(network.nodes, start=1):
@@ -184,7 +184,7 @@ def layer_by_layer(
         if value == last:
             rows = np.arange(network.sizes[value])
         else:
-            rows = neurons_to_tighten(network, readers, value, bounds[value])
+            rows = neurons_to_tighten(behind, readers, value, bounds[value])
         # over the input alone interval arithmetic is exact
         if rows.size and any(source != 0 for source in node.sources):
             bounds[value] = tighten(network, region, tuple(bounds), rows, late)
@@ -218,22 +218,28 @@ def undecided(readers: list[Node], interval: Interval) -> IntArray:
     return np.flatnonzero(left_open(readers, interval.lower, interval.upper))
 
 
+def behind_relus(network: Network) -> dict[int, list[Node]]:
+    """Return the nodes behind a ReLU, by the value that the ReLU reads; absent if none."""
+    relus = {number: node.relu_of for number, node in enumerate(network.nodes, start=1)}
+    found: dict[int, list[Node]] = {}
+    for node in network.nodes:
+        value = relus.get(node.sources[-1]) if node.sources else None
+        if value is not None:
+            found.setdefault(value, []).append(node)
+    return found
+
+
 def neurons_to_tighten(
-    network: Network, readers: dict[int, list[Node]], value: int, interval: Interval
+    behind: dict[int, list[Node]], readers: dict[int, list[Node]], value: int, interval: Interval
 ) -> IntArray:
     """Return the neurons of ``value`` to tighten.
 
-    Entries that maxima behind its ReLU compare are among them if they are close: behind the ReLU
-    the bounds are the same.
+    Entries that maxima ``behind`` its ReLU compare are among them if they are close: behind the
+    ReLU the bounds are the same.
     """
-    relus, found = set(), [undecided(readers.get(value, []), interval)]
     positive = np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0)
-    for later, node in enumerate(network.nodes[value:], start=value + 1):
-        if node.relu_of == value:
-            relus.add(later)
-        elif node.sources and node.sources[-1] in relus:
-            found.append(node.compared(*positive))
-    return np.unique(np.concatenate(found))
+    found = [node.compared(*positive) for node in behind.get(value, [])]
+    return np.unique(np.concatenate([undecided(readers.get(value, []), interval), *found]))
 
 
 def _tightened(
@@ -247,7 +253,7 @@ def _tightened(
 ) -> Interval:
     """Tighten ``rows`` of the last of ``bounds``; ``relaxation`` is extended up to it."""
     value, found = len(bounds) - 1, bounds[-1]
-    for block in _blocks(network, value, rows):
+    for block in () if late() else _blocks(network, value, rows):
         if late():
             break
         extend_relaxation(relaxation, network, bounds, value)
@@ -286,8 +292,12 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
 
 
-def _windows(network: Network, value: int) -> IntArray | None:
+_DEEPEST = 100
+"""Nodes between a neuron and the map whose windows it has: a chain of more has none."""
+
+
+def _windows(network: Network, value: int, deepest: int = _DEEPEST) -> IntArray | None:
     """Return the first entry that each neuron reads of the source of its sparse map, else None."""
-    if value == 0:
+    if value == 0 or deepest == 0:
         return None
-    return network.nodes[value - 1].windows(lambda source: _windows(network, source))
+    return network.nodes[value - 1].windows(lambda source: _windows(network, source, deepest - 1))

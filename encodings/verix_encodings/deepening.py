@@ -33,7 +33,7 @@ import numpy as np
 from verix_encodings.alpha import alpha_bounds, lowered
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.interval import Bounds, Late, Region, never
-from verix_encodings.crown import crown_bounds, inside, neurons_to_tighten, readers_of
+from verix_encodings.crown import behind_relus, crown_bounds, inside, neurons_to_tighten, readers_of
 from verix_encodings.interval_bounds import cone, suppose_both
 from verix_encodings.network import Network
 from verix_encodings.row_slopes import Relaxed, RowSlopes
@@ -210,10 +210,11 @@ class Deepening:
     def _trees(self, depth: int) -> Iterator[None]:
         """Grow trees for all undecided neurons, a layer at a time."""
         readers, last = readers_of(self.network), len(self.network.nodes)
+        behind = behind_relus(self.network)
         for value in sorted(v for v in readers if 0 < v < last):
             if self._over_input(value):
                 continue
-            rows = neurons_to_tighten(self.network, readers, value, self.bounds[value])
+            rows = neurons_to_tighten(behind, readers, value, self.bounds[value])
             rows = rows[np.argsort(-self._effects(value)[rows], kind="stable")]
             while rows.size:
                 done = self._grown(value, rows, _ROUNDS * 2 ** (depth - 1))

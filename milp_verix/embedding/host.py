@@ -50,6 +50,9 @@ class Host(Protocol):
     to_bound: str
     """Words for how a variable of this library gets bounds."""
 
+    bytes_each: int = 80
+    """Bytes that an entry of a program takes in a model of this library: measured."""
+
     def keyed(self, given: Any) -> Pairs | None:
         """Return keys and parts of a mapping, a named tuple, a Series or a frame of one row.
 

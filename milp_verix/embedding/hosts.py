@@ -230,6 +230,7 @@ class _PyomoHost(Host):
     """A concrete model or block of Pyomo."""
 
     to_bound = "variable.setlb(...) and variable.setub(...)"
+    bytes_each = 220
 
     def __init__(self, model: Any) -> None:
         import pyomo.environ as pyo

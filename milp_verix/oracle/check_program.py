@@ -4,14 +4,39 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from milp_verix.base.clock import NO_LIMIT
+from milp_verix.base.errors import InputError
+from milp_verix.base.stored_numbers import free_memory
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
-from verix_encodings import Encoding, Program, encode
+from verix_encodings import Encoding, Network, Program, encode
+from verix_encodings.arrays import count_of_entries
+from verix_encodings.kinds.tree_ensemble import TreeEnsemble
 
 _DROPPED = 1e-13
 """Weights of up to this are left out; Gurobi ignores as much."""
+
+_EACH_ENTRY, _EACH_NODE = 60, 20
+"""Bytes of a program for each weight, measured; entries for each node of a tree."""
+
+
+def require_room(network: Network, each: int = _EACH_ENTRY) -> None:
+    """Raise ``InputError`` where the program of ``network`` needs more memory than is free.
+
+    ``each`` are the bytes that an entry of the program takes.
+    """
+    entries = sum(
+        _EACH_NODE * node.feature.size
+        if isinstance(node, TreeEnsemble)
+        else sum(count_of_entries(matrix) for _, matrix in node.matrices)
+        for node in network.nodes
+    )
+    if (needed := each * entries) > (free := free_memory()):
+        raise InputError(
+            f"the program needs about {needed / 1e9:.3g} GB for {entries:,} entries, and "
+            f"{free / 1e9:.3g} GB are free: a network of {free // each:,} entries would fit"
+        )
 
 
 def encode_problem(
@@ -24,6 +49,7 @@ def encode_problem(
     """Answer :func:`milp_verix.encode_check`, which describes the arguments."""
     search.require_only("export", "the program of a check")
     problem.network.require_unchanged()
+    require_room(problem.margins)
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(features_in(chosen, problem, "free"))
     region = problem.ball.region(coordinates)

@@ -91,7 +91,9 @@ def adaptive(
 
 def _contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
     """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
-    whole = whole_ball(problem, deadline) if whole is None else whole
+    if whole is None:
+        deadline.require_time()
+        whole = whole_ball(problem, deadline)
     if not whole.finished:
         raise OutOfTimeError
     upper = whole.bounds[-1].upper

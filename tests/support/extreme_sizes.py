@@ -149,6 +149,7 @@ SIZES: dict[str, Callable[[], Case]] = {
     "depth": lambda: of_trees(rows=20_000, n_estimators=4, num_leaves=5000, max_depth=-1),
     "columns of trees": lambda: of_columns(20_000, trees=30),
     "layers": lambda: of_network(20, *[20] * 200, 5),
+    "many layers": lambda: of_network(10, *[10] * 1500, 3),
     "groups": lambda: of_network(12_000, 30, 5, features=np.arange(12_000) // 2),
     "rows": lambda: of_network(30, 30, 5, rows=200_000),
     "rivals": lambda: of_network(200, 100, 100, 1000, alike=1e-3),

@@ -18,8 +18,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray, Matrix, dense, frozen, relative_error
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    frozen,
+    relative_error,
+)
 from verix_encodings.bounds.interval import Interval
 from verix_encodings.work import spend_entries
 
@@ -64,9 +72,26 @@ class NormBall:
         """Return the upper bounds of :meth:`extremes` alone."""
         parts = [np.zeros(0)]
         for start in range(0, matrix.shape[0], _ROWS_AT_ONCE):
-            rows = dense(matrix[start : start + _ROWS_AT_ONCE, :])
-            parts.append(self._bound(rows, self._moves_along(rows)))
+            rows = matrix[start : start + _ROWS_AT_ONCE, :]
+            if isinstance(rows, np.ndarray):
+                along = self._moves_along(rows)
+            else:
+                along = self._moves(*self._packed(rows))
+            parts.append(self._bound(rows, along))
         return np.concatenate(parts)
+
+    def _packed(self, rows: sp.csr_array) -> tuple[FloatArray, IntArray]:
+        """Return the entries of each row, 0 behind the last one and where fixed, and their columns.
+
+        Both have the shape (N, k), with the ``k`` of the row with the most.
+        """
+        counts = np.diff(rows.indptr)
+        shape = counts.size, max(int(counts.max(initial=0)), 1)
+        row = np.repeat(np.arange(counts.size), counts)
+        place = np.arange(row.size) - np.repeat(rows.indptr[:-1], counts)
+        entries, columns = np.zeros(shape), np.zeros(shape, dtype=np.intp)
+        entries[row, place], columns[row, place] = rows.data, rows.indices
+        return np.where(self._free[columns], entries, 0.0), columns
 
     def highest(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return :meth:`greatest` and :meth:`farthest` of each row at once: (N,) and (N, d)."""
@@ -105,15 +130,19 @@ class NormBall:
 
     def _moves_along(self, rows: FloatArray) -> "Moves":
         """Return the moves of free coordinates that raise ``c·x``, for each row ``c``."""
+        free = np.flatnonzero(self._free)
+        return self._moves(rows[:, free], free)
+
+    def _moves(self, rows: FloatArray, columns: IntArray) -> "Moves":
+        """Return the moves that raise ``c·x`` for rows ``c`` whose entries are of ``columns``."""
         # what is not exact in these differences is covered by the relative error of the bound
         up, down = self.box.upper - self.centre, self.centre - self.box.lower
-        free = self._free
         spend_entries(rows.size, 32)
-        headroom = np.where(rows[:, free] > 0, up[free], down[free])
+        headroom = np.where(rows > 0, up[columns], down[columns])
         radius = np.full(rows.shape[0], self.radius)
-        return Moves.of(np.abs(rows[:, free]), headroom, radius, self.norm)
+        return Moves.of(np.abs(rows), headroom, radius, self.norm)
 
-    def _bound(self, rows: FloatArray, along: "Moves") -> FloatArray:
+    def _bound(self, rows: Matrix, along: "Moves") -> FloatArray:
         error = relative_error(self.centre.size) * (np.abs(rows) @ np.abs(self.centre))
         return np.asarray(rows @ self.centre + along.reach() + error)
 

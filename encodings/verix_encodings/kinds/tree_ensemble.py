@@ -14,6 +14,7 @@ read computed numbers, the model that runs may compute others, ``blur`` apart at
 wider by it.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -283,28 +284,30 @@ class TreeEnsemble(OneSource):
         owners: list[int] = []
         found: list[list[int]] = []
 
-        def visit(node: int) -> None:
-            # from the left to the right, so that leaves under a node stand side by side
-            f = feature[node]
-            if f < 0:
-                leaves.append(node)
-                return
-            cut = threshold[node]
-            if high[f] <= cut or low[f] > cut:
-                visit(left[node] if high[f] <= cut else right[node])
-                return
-            split = [node, len(leaves), 0, 0]
-            found.append(split)
-            ends = high[f]
-            high[f] = cut
-            visit(left[node])
-            high[f] = ends
-            split[2] = len(leaves)
-            ends = low[f]
-            low[f] = np.nextafter(cut, np.inf)
-            visit(right[node])
-            low[f] = ends
-            split[3] = len(leaves)
+        def visit(root: int) -> None:
+            # from the left to the right, so that leaves under a node stand side by side; a step is
+            # a node, or an end of the box that changes behind one, where leaves are counted
+            steps: list[int | tuple[list[float], int, float, list[int], int]] = [root]
+            while steps:
+                step = steps.pop()
+                if isinstance(step, tuple):
+                    ends, f, end, split, place = step
+                    ends[f], split[place] = end, len(leaves)
+                    continue
+                node, f = step, feature[step]
+                if f < 0:
+                    leaves.append(node)
+                    continue
+                cut = threshold[node]
+                if high[f] <= cut or low[f] > cut:
+                    steps.append(left[node] if high[f] <= cut else right[node])
+                    continue
+                split = [node, len(leaves), 0, 0]
+                found.append(split)
+                steps += [(low, f, low[f], split, 3), right[node]]
+                steps += [(low, f, math.nextafter(cut, math.inf), split, 2)]
+                steps += [(high, f, high[f], split, 2), left[node]]
+                high[f] = cut
 
         for tree, root in enumerate(self.roots.tolist()):
             if late():

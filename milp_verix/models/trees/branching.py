@@ -115,12 +115,14 @@ class _Unfolded:
         self._origin: list[int] = []
         self._threshold: list[float] = []
         self._feature: list[int] = []
-        self._children: list[tuple[int, int]] = []
-        self._build(0, {})
+        self._children: list[int] = []  # the left and the right one of each node
+        self._todo: list[tuple[int, _Known, int]] = [(0, {}, -1)]
+        while self._todo:
+            self._build(*self._todo.pop())
 
     def result(self) -> Tree:
         """Return the tree."""
-        children = np.array(self._children)
+        children = np.array(self._children).reshape(-1, 2)
         return Tree(
             np.array(self._feature),
             np.array(self._threshold),
@@ -130,24 +132,30 @@ class _Unfolded:
             self._tree.scores,
         )
 
-    def _build(self, node: int, known: _Known) -> int:
-        """Append what ``node`` becomes where each coordinate is in its interval ``(low, high]``."""
+    def _build(self, node: int, known: _Known, child: int) -> None:
+        """Append what ``node`` becomes where each coordinate is in its interval ``(low, high]``.
+
+        It is entry ``child`` of the children, none if that is negative.
+        """
         tree, feature = self._tree, int(self._tree.feature[node])
         if feature < 0:
-            return self._append(node, 0.0, -1)
+            self._append(node, 0.0, -1, child)
+            return
         sides = tree.sides.get(node) or plain_sides(tree.threshold[node])
         if isinstance(sides, Words):
-            return self._by_words(node, sides, known)
+            self._by_words(node, sides, known, child)
+            return
         low, high = known.get(feature, (-np.inf, np.inf))
         first = np.searchsorted(sides.ends, low, side="right")
         last = np.searchsorted(sides.ends, high, side="left")
         here = sides.left[first : last + 1]
         jumps = first + np.flatnonzero(here[1:] != here[:-1])
-        if not jumps.size:
-            return self._build(self._next(node, bool(here[0])), known)
-        return self._split(node, feature, float(sides.ends[jumps[jumps.size // 2]]), known)
+        if jumps.size:
+            self._split(node, feature, float(sides.ends[jumps[jumps.size // 2]]), known, child)
+        else:
+            self._todo.append((self._next(node, bool(here[0])), known, child))
 
-    def _by_words(self, node: int, words: Words, known: _Known) -> int:
+    def _by_words(self, node: int, words: Words, known: _Known, child: int) -> None:
         """Append the choice between words that are still possible, one word after the other."""
         coordinates = words.start + np.arange(words.left.size)
         ends = [known.get(int(place), (-np.inf, np.inf)) for place in coordinates]
@@ -155,25 +163,24 @@ class _Unfolded:
         open_ = chosen if chosen.any() else np.array([high > _HALF for _, high in ends])
         left = words.left[open_]
         if left.all() or not left.any():
-            return self._build(self._next(node, bool(left[0]) if left.size else False), known)
+            side = bool(left[0]) if left.size else False
+            self._todo.append((self._next(node, side), known, child))
+            return
         rarer = left.sum() * 2 <= left.size
         place = int(coordinates[open_][np.argmax(left == rarer)])
-        return self._split(node, place, _HALF, known)
+        self._split(node, place, _HALF, known, child)
 
-    def _split(self, node: int, feature: int, end: float, known: _Known) -> int:
+    def _split(self, node: int, feature: int, end: float, known: _Known, child: int) -> None:
         """Append ``x[feature] <= end``, and what ``node`` becomes on each side."""
         low, high = known.get(feature, (-np.inf, np.inf))
-        place = self._append(node, end, feature)
-        self._children[place] = (
-            self._build(node, {**known, feature: (low, end)}),
-            self._build(node, {**known, feature: (end, high)}),
-        )
-        return place
+        place = self._append(node, end, feature, child)
+        self._todo.append((node, {**known, feature: (end, high)}, 2 * place + 1))
+        self._todo.append((node, {**known, feature: (low, end)}, 2 * place))
 
     def _next(self, node: int, left: bool) -> int:
         return int((self._tree.left if left else self._tree.right)[node])
 
-    def _append(self, node: int, threshold: float, feature: int) -> int:
+    def _append(self, node: int, threshold: float, feature: int, child: int) -> int:
         if len(self._origin) == _MOST_NODES:
             raise UnsupportedOperatorError(
                 f"a tree's decisions by sets of categories, or on missing values, need more than "
@@ -183,8 +190,11 @@ class _Unfolded:
         self._origin.append(node)
         self._threshold.append(threshold)
         self._feature.append(feature)
-        self._children.append((-1, -1))
-        return len(self._origin) - 1
+        self._children += [-1, -1]
+        place = len(self._origin) - 1
+        if child >= 0:
+            self._children[child] = place
+        return place
 
 
 def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
@@ -219,21 +229,26 @@ def beyond(sides: Sides, end: float, left: bool) -> Sides:
     return Sides(np.append(below, end), np.append(sides.left[: below.size + 1], left))
 
 
-def reached(left: IntArray, right: IntArray, text: str) -> IntArray:
-    """Return the nodes below node 0, it first; a negative child is none.
+def reached(left: IntArray, right: IntArray, sizes: IntArray, first: int = 0) -> IntArray:
+    """Return the nodes below the roots of trees, the roots first; a negative child is none.
 
-    Raises ``ValueError``, which begins with ``text``, unless each has one parent that is a node.
+    Trees of ``sizes`` nodes stand one after the other; a child's number counts from its root.
+
+    Raises ``ValueError``, which names the tree, ``first`` on, unless each node has one parent.
     """
-    level, found = np.zeros(1, dtype=np.int64), [np.zeros(1, dtype=np.int64)]
-    seen = np.zeros(len(left), dtype=bool)
-    seen[:1] = True
+    starts, tree = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+    level, found, seen = starts, [starts], np.zeros(len(left), dtype=bool)
+    seen[starts] = True
     while level.size:
         level = level[left[level] >= 0]
-        level = np.concatenate([left[level], right[level]])
-        if not ((level >= 0) & (level < len(left))).all():
-            raise ValueError(f"{text} has a child that is no node")
-        if seen[level].any() or np.unique(level).size < level.size:
-            raise ValueError(f"{text} has a node with two parents")
+        child, of = np.concatenate([left[level], right[level]]), tree[np.tile(level, 2)]
+        outside = of[(child < 0) | (child >= sizes[of])]
+        if outside.size:
+            raise ValueError(f"tree {first + outside[0]} has a child that is no node")
+        level = np.sort(child + starts[of])
+        again = tree[level[seen[level] | (np.diff(level, prepend=-1) == 0)]]
+        if again.size:
+            raise ValueError(f"tree {first + again[0]} has a node with two parents")
         seen[level] = True
         found.append(level)
     return np.concatenate(found)

@@ -126,7 +126,7 @@ def _tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -
     require(leaves >= 1, f"{words} has no leaves")
     require(bool(np.isfinite(read["leaf_value"]).all()), f"{words} has a value that is no number")
     if leaves > 1:
-        _require_splits(read, leaves, sets, words, last_feature)
+        _require_splits(read, leaves, sets, place, last_feature)
     shrinkage = float(fields.get("shrinkage", "1"))
     require(np.isfinite(shrinkage), f"{words} has a shrinkage that is no number")
     lists = [f"{name}={' '.join(map(repr, found.tolist()))}" for name, found in read.items()]
@@ -135,15 +135,17 @@ def _tree(fields: Mapping[str, str], text: str, place: int, last_feature: int) -
 
 
 def _require_splits(
-    read: Mapping[str, Any], leaves: int, sets: int, text: str, last_feature: int
+    read: Mapping[str, Any], leaves: int, sets: int, place: int, last_feature: int
 ) -> None:
+    text = f"tree {place}"
     children = read["left_child"], read["right_child"]
     # a leaf's number is negative: another may be that of a leaf below, and is no node
     require(all((one < leaves - 1).all() for one in children), f"{text} has a child that is none")
     left, right = (
         np.append(np.where(one < 0, leaves - 2 - one, one), np.full(leaves, -1)) for one in children
     )
-    require(reached(left, right, text).size == 2 * leaves - 1, f"{text} has nodes that are nowhere")
+    nodes = reached(left, right, np.array([2 * leaves - 1]), place)
+    require(nodes.size == 2 * leaves - 1, f"{text} has nodes that are nowhere")
     features, limits, kinds = read["split_feature"], read["threshold"], read["decision_type"]
     require(bool(((features >= 0) & (features <= last_feature)).all()), f"{text} has odd features")
     require(not np.isnan(limits).any(), f"{text} has a threshold that is no number")

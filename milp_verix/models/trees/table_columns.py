@@ -141,6 +141,8 @@ class TableColumns:
 
         ``x <= θ`` if the pair of ``θ`` and a mark says that ``z`` rises, else ``x > θ``.
         """
+        if not outputs:  # of words alone: a wide table takes long for any row
+            return []
         places = np.array([self.column_of(output) or 0 for output in outputs], dtype=np.intp)
         order = np.argsort(places, kind="stable")
         counts = np.bincount(places, minlength=len(self.starts))

@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from milp_verix.base.errors import ModelError, UnsupportedOperatorError
 from milp_verix.models.loaded_model import IN_MEMORY
 from milp_verix.models.trees.branching import reached
 from milp_verix.models.trees.readers import MOST, refusing_damage, require, text_of
-from verix_encodings.arrays import IntArray
+from verix_encodings.arrays import BoolArray, IntArray
 
 _JSON = re.compile(rb'\s*\{\s*"')
 _ROOT = 2**31 - 1
@@ -27,16 +29,11 @@ _EACH_NODE = (
     *("base_weights", "default_left", "left_children", "right_children", "parents"),
     *("split_conditions", "split_indices", "split_type", "loss_changes", "sum_hessian"),
 )
+_SETS = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+_LINKS = ("left_children", "right_children", "parents", "split_indices")
+_ALL = slice(None)
 _REALS = ("base_weights", "split_conditions", "loss_changes", "sum_hessian", "weight_drop")
-_NUMBERS = {
-    b"i": ">i1",
-    b"U": ">u1",
-    b"I": ">i2",
-    b"l": ">i4",
-    b"L": ">i8",
-    b"d": ">f4",
-    b"D": ">f8",
-}
+_NUMBERS = {kind: Struct(f">{letter}") for kind, letter in zip(b"iUIlLdD", "bBhiqfd", strict=True)}
 _WORDS = {b"T": True, b"F": False, b"Z": None}
 
 
@@ -72,6 +69,17 @@ def _with_reals(found: dict[str, Any]) -> dict[str, Any]:
     return found | {name: [*map(float, found[name])] for name in _REALS if name in found}
 
 
+def booster_in(learner: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the booster; ``UnsupportedOperatorError`` for a linear one."""
+    booster: Mapping[str, Any] = learner["gradient_booster"]
+    if booster["name"] not in ("gbtree", "dart"):
+        raise UnsupportedOperatorError(
+            f"the XGBoost model has the booster {booster['name']!r}, which has no trees: fit it "
+            "with booster='gbtree', or give a linear model of scikit-learn"
+        )
+    return booster
+
+
 def refuse_vectors(trees: Sequence[Mapping[str, Any]]) -> None:
     """Raise ``UnsupportedOperatorError`` for trees with several values in a leaf."""
     if any(int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 for tree in trees):
@@ -84,6 +92,9 @@ def refuse_vectors(trees: Sequence[Mapping[str, Any]]) -> None:
 def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
     """Return the value of UBJSON that begins at ``at``, and where the next one begins."""
     kind, at = data[at : at + 1], at + 1
+    if (one := _NUMBERS.get(ord(kind or b" "))) is not None:
+        require(at + one.size <= len(data), f"it ends within a number at {at}")
+        return one.unpack_from(data, at)[0], at + one.size
     if kind == b"{":
         found = {}
         while data[at : at + 1] != b"}":
@@ -105,10 +116,8 @@ def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
         return items, at + (not counted)
     if kind == b"S":
         return _text(data, at)
-    if kind in _WORDS:
-        return _WORDS[kind], at
-    numbers, at = _numbers(data, kind, at, 1)
-    return numbers[0], at
+    require(kind in _WORDS, f"byte {at - 1} begins no value")
+    return _WORDS[kind], at
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
@@ -118,11 +127,12 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 
 
 def _numbers(data: bytes, kind: bytes, at: int, count: Any) -> tuple[list[Any], int]:
-    require(kind in _NUMBERS, f"byte {at - 1} begins no value")
-    dtype = np.dtype(_NUMBERS[kind])
-    whole = isinstance(count, int) and 0 <= count * dtype.itemsize <= len(data) - at
+    require(kind[0] in _NUMBERS, f"byte {at - 1} begins no value")
+    one = _NUMBERS[kind[0]]
+    whole = isinstance(count, int) and 0 <= count * one.size <= len(data) - at
     require(whole, f"it ends within a list at {at}")
-    return np.frombuffer(data, dtype, count, at).tolist(), at + count * dtype.itemsize
+    end = at + count * one.size
+    return [number for (number,) in one.iter_unpack(data[at:end])], end
 
 
 def _require_learner(learner: Mapping[str, Any]) -> None:
@@ -133,10 +143,8 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     require(all(0 <= one <= MOST for one in (features, classes, targets)), "its sizes are odd")
     for name in ("feature_names", "feature_types"):
         require(len(learner.get(name, ())) in (0, features), f"its {name} are too many or too few")
-    booster = learner["gradient_booster"]
-    model = booster.get("gbtree", booster).get("model", {})
-    if "trees" not in model:
-        return
+    booster = booster_in(learner)
+    model = booster.get("gbtree", booster)["model"]
     trees, groups = model["trees"], _whole(model["tree_info"], "tree_info")
     require(len(groups) == len(trees), "tree_info has not one entry for each tree")
     require(_within(groups, max(classes, targets, 1)), "tree_info names a class that is none")
@@ -150,35 +158,52 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     require(rising and bool((np.diff(rounds) >= 0).all()), "its rounds do not hold its trees")
     dropped = booster.get("weight_drop") or model.get("weight_drop")
     require(dropped is None or len(dropped) == count, "it has not one weight for each tree")
-    for place, tree in enumerate(trees):
-        _require_tree(tree, features, f"tree {place}")
+    _require_trees(trees, features)
 
 
-def _require_tree(tree: Mapping[str, Any], features: int, text: str) -> None:
-    size, width = (int(tree["tree_param"].get(n, 1)) for n in ("num_nodes", "size_leaf_vector"))
-    require(width in (0, 1), f"{text} has {width} values in a leaf")
-    for name in _EACH_NODE:
-        found = len(tree[name]) if name in tree else size
-        require(found == size, f"{text} has {found} {name}, not {size}")
-    left, right, parents, columns = (
-        _whole(tree[name], name)
-        for name in ("left_children", "right_children", "parents", "split_indices")
-    )
-    require(bool(((left >= -1) & ((left < 0) == (right < 0))).all()), f"{text} has odd leaves")
-    require(_within(parents[parents != _ROOT], size), f"{text} has odd parents")
-    inner = reached(left, right, text)
+def joined(trees: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return what the nodes of all trees have by ``name``, one tree after the other."""
+    return [*chain.from_iterable(tree[name] for tree in trees)]
+
+
+def _require_trees(trees: Sequence[Mapping[str, Any]], features: int) -> None:
+    for number, tree in enumerate(trees):
+        shape = tree["tree_param"]
+        size, width = int(shape.get("num_nodes", 1)), int(shape.get("size_leaf_vector", 1))
+        odd = [] if size > 0 and width in (0, 1) else [f"{size} nodes, {width} values in a leaf"]
+        lists = {name: len(tree[name]) for name in _EACH_NODE if name in tree}
+        odd += [f"{found} {name}, not {size}" for name, found in lists.items() if found != size]
+        if odd:
+            raise ValueError(f"tree {number} has {odd[0]}")
+    left, right, parents, columns = (_whole(joined(trees, name), name) for name in _LINKS)
+    numbers = np.asarray(joined(trees, "split_conditions"), dtype=np.float64)
+    sizes = np.array([len(tree["parents"]) for tree in trees], dtype=np.int64)
+    place = np.repeat(np.arange(len(trees)), sizes)
+
+    def each(holds: BoolArray, text: str, nodes: IntArray | slice = _ALL) -> None:
+        if not holds.all():
+            raise ValueError(f"tree {place[nodes][~holds][0]} {text}")
+
+    each((left >= -1) & ((left < 0) == (right < 0)), "has odd leaves")
+    each((parents == _ROOT) | ((parents >= 0) & (parents < sizes[place])), "has odd parents")
+    inner = reached(left, right, sizes)
     inner = inner[left[inner] >= 0]
-    own = all(np.array_equal(parents[children[inner]], inner) for children in (left, right))
-    require(own, f"{text} has a node that tells another parent")
-    require(_within(columns[inner], features), f"{text} reads a feature that is none")
-    numbers = np.asarray(tree["split_conditions"], dtype=np.float64)
-    require(bool(np.isfinite(numbers).all()), f"{text} has a number that is none")
-    if "categories" not in tree:
+    starts = np.cumsum(sizes) - sizes
+    for children in (left, right):
+        own = parents[(children + starts[place])[inner]] + starts[place[inner]] == inner
+        each(own, "has a node that tells another parent", inner)
+    read = columns[inner]
+    each((read >= 0) & (read < features), "reads a feature that is none", inner)
+    each(np.isfinite(numbers), "has a number that is none")
+    for number, tree in enumerate(trees):
+        _require_sets(tree, f"tree {number}")
+
+
+def _require_sets(tree: Mapping[str, Any], text: str) -> None:
+    """Raise ``ValueError`` unless the sets of categories are those of the nodes that have some."""
+    if "categories" not in tree or not (any(tree["split_type"]) or any(tree[n] for n in _SETS)):
         return
-    codes, nodes, starts, sizes = (
-        _whole(tree[f"categories{name}"], "categories")
-        for name in ("", "_nodes", "_segments", "_sizes")
-    )
+    codes, nodes, starts, sizes = (_whole(tree[name], name) for name in _SETS)
     fits = _within(codes, MOST) and len(nodes) == len(starts) == len(sizes)
     fits = fits and bool((sizes > 0).all()) and _within(starts, max(len(codes), 1))
     fits = fits and bool((starts + sizes <= len(codes)).all()) and bool((np.diff(nodes) > 0).all())

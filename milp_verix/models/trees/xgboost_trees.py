@@ -9,7 +9,7 @@ A node with categories sends their codes right, and all others left; a code is t
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -29,7 +29,7 @@ from milp_verix.models.trees.branching import (
     single_precision,
 )
 from milp_verix.models.trees.readers import Link, ReadTrees, content_of, facts_on, package, path_of
-from milp_verix.models.trees.xgboost_files import refuse_vectors, whole
+from milp_verix.models.trees.xgboost_files import booster_in, joined, refuse_vectors, whole
 from verix_encodings.arrays import FloatArray, IntArray
 
 _LINKED = 1e-6
@@ -70,10 +70,7 @@ def read(source: Any) -> ReadTrees:
     size = int(parameters["num_feature"])
     outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     count = _trees_used(model, learner, len(trees)) if wrapped else len(trees)
-    stored = tuple(
-        _branching(tree, weight, group)
-        for tree, group, weight in zip(trees[:count], groups, weights, strict=False)
-    )
+    stored = _branchings(trees[:count], groups[:count], weights[:count])
     read_trees = tuple(as_thresholds(tree) for tree in stored)
     base, words = _base(learner, size, outputs, xgboost), _words(learner)
     untold = {_NO_WORDS for text in words.values() if not text}
@@ -213,12 +210,7 @@ def _notes(runner: XgboostRunner) -> tuple[str, ...]:
 
 def _trees(learner: Mapping[str, Any]) -> tuple[list[Any], list[int], FloatArray]:
     """Return the trees, the score that each counts for, and its weight."""
-    booster = learner["gradient_booster"]
-    if booster["name"] not in ("gbtree", "dart"):
-        raise UnsupportedOperatorError(
-            f"the XGBoost model has the booster {booster['name']!r}, which has no trees: fit it "
-            "with booster='gbtree', or give a linear model of scikit-learn"
-        )
+    booster = booster_in(learner)
     model = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
     trees = model["trees"]
     refuse_vectors(trees)
@@ -239,20 +231,26 @@ def _trees_used(model: Any, learner: Mapping[str, Any], count: int) -> int:
     return int(ends[min(rounds, len(ends) - 1)])
 
 
-def _branching(tree: Mapping[str, Any], weight: float, group: int) -> Branching:
-    left = np.asarray(tree["left_children"], dtype=np.int64)
+def _branchings(
+    trees: Sequence[Mapping[str, Any]], groups: Sequence[int], weights: FloatArray
+) -> tuple[Branching, ...]:
+    sizes = [len(tree["left_children"]) for tree in trees]
+    left = np.array(joined(trees, "left_children"), dtype=np.int64)
     inner = left >= 0
-    conditions = np.asarray(tree["split_conditions"], dtype=np.float32)
-    values = np.where(inner, 0.0, conditions.astype(np.float64) * weight)
-    return Branching(
-        feature=np.where(inner, np.asarray(tree["split_indices"], dtype=np.int64), -1),
-        threshold=np.where(inner, last_left(conditions, strict=True), 0.0),
-        left=left,
-        right=np.asarray(tree["right_children"], dtype=np.int64),
-        value=values[:, None],
-        scores=slice(group, group + 1),
-        missing_left=np.asarray(tree["default_left"], dtype=bool) & inner,
-        sides=_sides(tree),
+    conditions = np.array(joined(trees, "split_conditions"), dtype=np.float32)
+    values = np.where(inner, 0.0, conditions.astype(np.float64) * np.repeat(weights, sizes))
+    arrays = (
+        np.where(inner, np.array(joined(trees, "split_indices"), dtype=np.int64), -1),
+        np.where(inner, last_left(conditions, strict=True), 0.0),
+        left,
+        np.array(joined(trees, "right_children"), dtype=np.int64),
+        values[:, None],
+        np.array(joined(trees, "default_left"), dtype=bool) & inner,
+    )
+    each = zip(*(np.split(array, np.cumsum(sizes)[:-1]) for array in arrays), strict=True)
+    return tuple(
+        Branching(*parts, _sides(tree), slice(group, group + 1))  # type: ignore[call-arg]
+        for parts, tree, group in zip(each, trees, groups, strict=False)
     )
 
 

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from scipy.optimize import linprog
 
@@ -35,6 +36,17 @@ def sampled(ball: NormBall, rng: np.random.Generator, count: int) -> np.ndarray:
     inside = np.clip(ball.centre + moved, ball.box.lower, ball.box.upper) - ball.centre
     length = np.linalg.norm(inside, ord=ball.norm, axis=1, keepdims=True)
     return ball.centre + inside * np.minimum(1, ball.radius / np.maximum(length, 1e-300))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@settings(max_examples=50, deadline=None)
+@given(seeds)
+def test_sparse_rows_have_the_bounds_of_whole_ones(norm: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ball = random_ball(rng, norm, 12)
+    rows = rng.normal(size=(30, 12)) * (rng.random((30, 12)) < rng.choice([0.0, 0.1, 0.7, 1.0]))
+    found = ball.greatest(sp.csr_array(rows))
+    np.testing.assert_allclose(found, ball.greatest(rows), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("norm", [1, 2])

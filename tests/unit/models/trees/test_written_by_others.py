@@ -74,6 +74,19 @@ def test_json_of_xgboost_in_which_whole_numbers_lost_their_points(
     assert found.facts == model.facts
 
 
+def test_a_linear_booster_without_weights_is_refused_before_it_ends_the_process(
+    tmp_path: Path,
+) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    path = tmp_path / "model.json"
+    xgboost.XGBRegressor(booster="gblinear", n_estimators=2).fit(ROWS, LABELS).save_model(path)
+    written = json.loads(path.read_text())
+    del written["learner"]["gradient_booster"]["model"]["weights"]
+    path.write_text(json.dumps(written))
+    with pytest.raises(mv.UnsupportedOperatorError, match="'gblinear', which has no trees"):
+        mv.load_network(path)
+
+
 def test_ubjson_of_xgboost_in_float64_is_refused_before_it_ends_the_process(
     xgboost_file: Path, tmp_path: Path
 ) -> None:
@@ -162,3 +175,29 @@ def test_a_child_of_lightgbm_that_only_seems_a_leaf_is_refused(tmp_path: Path) -
     path.write_text(text.replace(line, f"{line[:-2]}6"))
     with pytest.raises(mv.ModelError, match="tree 0 has a child that is none"):
         mv.load_network(path)
+
+
+def test_a_chain_of_splits_with_categories_is_read_at_any_depth(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    depth = 1500
+    lists = {
+        "split_feature": [1, *[0] * (depth - 1)],
+        "threshold": range(depth),
+        "decision_type": [1, *[2] * (depth - 1)],
+        "left_child": range(-1, -depth - 1, -1),
+        "right_child": [*range(1, depth), -depth - 1],
+        "cat_boundaries": [0, 1],
+        "cat_threshold": [5],
+        "leaf_value": range(depth + 1),
+    }
+    facts = {"version": "v4", "num_class": 1, "num_tree_per_iteration": 1, "label_index": 0}
+    facts |= {"max_feature_idx": 1, "objective": "regression", "feature_names": "a b"}
+    facts |= {"feature_infos": "[0:2000] 0:1:2:3", "": "", "Tree": 0, "num_leaves": depth + 1}
+    facts |= {"num_cat": 1, **{name: " ".join(map(str, one)) for name, one in lists.items()}}
+    path = tmp_path / "chain.txt"
+    lines = ["tree", *(f"{name}={value}" if name else "" for name, value in facts.items())]
+    path.write_text("\n".join([*lines, "shrinkage=1", "", "end of trees", ""]))
+    rows = np.array([[10.5, 0.0], [10.5, 1.0], [1498.5, 3.0], [1600.0, 3.0]])
+    found = mv.load_network(path).evaluate_many(rows)
+    expected = lightgbm.Booster(model_file=path).predict(rows)
+    np.testing.assert_array_equal(found.reshape(-1), expected)
