@@ -7,7 +7,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 WITHOUT_TORCH = $(shell $(BIN)/python -c 'import torch' 2>/dev/null || echo notebooks/pytorch.ipynb notebooks/text.ipynb)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo paper test lint types notebooks docs dist campaign results check clean
+.PHONY: help setup demo paper test lint types study notebooks docs dist campaign results check clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -40,6 +40,10 @@ campaign: ## Compare random answers with listed points for HOURS, 2 by default
 
 results: ## Write all tables of benchmarks/ from SHARED, a folder of models and data, and go on; or print less, FAST=1
 	$(BIN)/python benchmarks/results.py $(SHARED) --folder runs $(if $(FAST),--fast)
+
+study: ## Compare solvers on the checks of SHARED, a folder of models and data, and go on; a check of each model, FAST=1
+	mkdir -p runs
+	for stage in main $(if $(FAST),,spread formulations); do $(BIN)/python benchmarks/solver_study.py --shared $(SHARED) --stage $$stage --journal runs/$(if $(FAST),fast-)$$stage.jsonl $(if $(FAST),--checks 1) || exit 1; done
 
 notebooks: ## Execute the notebooks
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))

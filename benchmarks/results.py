@@ -46,8 +46,7 @@ _FIRST = ("--indices", "--epsilon", "--balls", "--hidden", "--orders")
 """Options that keep the first of their entries in a fast run."""
 
 _CHEAPER = {
-    "solver-study": "--inputs 1 --solvers phase,highs",
-    "warm-study": "--inputs 1 --solvers phase,highs",
+    "solver-study": "--checks 1 --solvers phase,highs",
     "peers-mnist-10x2": "--methods default,adaptive,bound,highs",
     "published-gtsrb": "--every 100 --limit 2",
     "suite": "--cases mnist-10x2 gtsrb-10x2 adult-AC-1 digits-l1 wine-20x20 digits-tanh --jobs 2",
@@ -58,8 +57,6 @@ _CHEAPER = {
 }
 """Further options, or other commands, of tables that a fast run would cut short."""
 
-_STUDY = "python benchmarks/solver_study.py --shared shared --journal"
-
 _SUITE = "python benchmarks/suite.py --journal"
 _SHORT_SUITE = f"{_SUITE} releases.jsonl --limit 10 --solvers auto"
 
@@ -69,8 +66,6 @@ BEFORE = {
     "suite": f"{_SUITE} final.jsonl --limit 30\n"
     f"{_SUITE} final.jsonl --limit 30 --at f2d3426 --solvers auto",
     "changes-suite": f"{_SHORT_SUITE}\n{_SHORT_SUITE} --at ed1ab668",
-    "solver-study": f"{_STUDY} part.jsonl --limit 4",
-    "warm-study": f"{_STUDY} warm.jsonl --warm --limit 4",
 }
 """The commands, a line each, that fill journals of tables that are written from these alone."""
 

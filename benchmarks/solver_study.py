@@ -1,21 +1,23 @@
-"""Compare every solver and formulation on the same checks of five networks in three norms.
+"""Compare every solver on the same programs of eight networks and four ensembles of trees.
 
-    python benchmarks/solver_study.py --shared ../shared --journal study.jsonl
-    python benchmarks/solver_study.py --shared ../shared --journal study.jsonl --write solver-study
+    python benchmarks/solver_study.py --shared ../shared --journal main.jsonl
+    python benchmarks/solver_study.py --shared ../shared --journal main.jsonl --write solver-study
 
-The first command is the whole study: 14 inputs of each of 15 pairs of network and norm, 210 checks
-in all, with 10 s for each check and pair. It goes on where it was, so that it may be stopped at any
-time. ``--inputs`` and ``--limit`` make it smaller. Times are processor time of all processes that
-take part, which other load on the machine blurs least; ``--wall`` is the limit on the wall, which
-has to be longer on a busy machine. ``--warm`` compares ways to keep a program from check to check,
-with L∞ balls and eight checks of each input.
+Of explanations in each model, the checks count that no bound and no attack decides, with a limit of
+30 s for each. ``--stage`` chooses the question:
 
-The second command does the tasks that are left, then writes the table into RESULTS.md and the
-picture ``solver_study.png`` beside it; with ``--as-it-is`` it does none.
+- ``main``: 204 checks, 17 of each model, by all solvers in the formulation big-M;
+- ``spread``: 60 of them, three times each, with seeds and permutations of rows and columns;
+- ``formulations``: 40 checks of the networks in all formulations, rebuilt or warm, with bounds of
+  intervals and the usual ones.
+
+A journal goes on where it was; ``--checks`` takes fewer of each model, and no less time for each.
+``--as-it-is`` does none that is left. ``--write`` puts the table into RESULTS.md, and those of all
+models as CSV into ``benchmarks/tables``.
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,70 +26,149 @@ import numpy as np
 from tables import Table, add_write, write
 
 import milp_verix as mv
+from milp_verix.base.errors import InputError, ModelError
+from milp_verix.comparison.generated_models import generated
+from milp_verix.study.journal import best_records, identity
 from milp_verix.study.parts import Part, part_of
+from milp_verix.study.solver_study import SolverStudy
 from milp_verix.study.study_run import run_parts
 from milp_verix.views.text_tables import STUDY_HEADS, meaning, study_rows
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURES = [ROOT / "benchmarks" / name for name in ("solver_study.png", "warm_study.png")]
-WARM_CHECKS = 8
+PICTURE, TABLES = ROOT / "benchmarks" / "solver_study.png", ROOT / "benchmarks" / "tables"
+SOLVERS = ("gurobi", "highs", "scip", "cbc", "xpress", "copt", "cplex", "ortools", "phase")
 FORMULATIONS = ("big_m", "indicator", "sos1", "general", "partition:2")
+SECONDS = 30.0
+MOST_INPUTS = 60  # of a model: bounds and attacks may decide all checks of an input
 
 
 @dataclass(frozen=True)
 class Source:
-    """A network with its inputs, and a radius for each norm at which checks need a solver."""
+    """A network and its inputs as files, or the widths of trees of a kind that are generated.
 
-    network: str
-    inputs: str
-    radii: dict[str, float]
+    ``columns`` are tables, whose domain is the range of each column; regressions have a ``delta``.
+    """
+
+    name: str
+    epsilon: float
+    inputs: str = ""
     columns: bool = False
+    widths: tuple[int, ...] = ()
+    delta: float | None = None
 
-    def parts(
-        self, shared: Path, count: int, options: dict[str, Any], grid: dict[str, Any] | None
-    ) -> Iterator[Part]:
-        """Yield the part of the study for each norm."""
-        network = mv.load_network(_place(self.network, shared))
+    def opened(self, shared: Path) -> tuple[Any, Any, Any]:
+        """Return the model, its inputs and their domain."""
+        if self.widths:
+            made = generated(self.name.partition(" ")[0], self.widths, seed=len(self.name))
+            return mv.load_network(made.model), made.inputs, (0.0, 1.0)
+        network = mv.load_network(_place(self.name, shared))
         path, _, key = self.inputs.partition(":")
         with np.load(_place(path, shared)) as archive:
             raw = archive[key]
+        xs = raw[:MOST_INPUTS].astype(np.float32)
         domain: Any = (0.0, 1.0)
-        xs = raw[:count].astype(np.float32)
         if self.columns:
             domain = (raw.min(axis=0).astype(float), raw.max(axis=0).astype(float))
         elif raw.dtype == np.uint8:
             xs = xs / np.float32(255)
-        xs = xs.reshape(count, *network.input_shape[1:])
-        for norm, epsilon in self.radii.items():
-            asked = {**options, "norm": norm, "domain": domain}
-            yield part_of(network, xs, epsilon=epsilon, task="compare", grid=grid, options=asked)
+        return network, xs.reshape(len(xs), *network.input_shape[1:]), domain
 
 
-SOURCES = (
-    Source(
-        "examples/digits.onnx", "examples/digits.npz:images", {"linf": 0.15, "l1": 2, "l2": 0.6}
-    ),
-    Source(
-        "models/mnist-10x2.onnx",
-        "data/mnist_test.npz:images",
-        {"linf": 0.05, "l1": 4, "l2": 0.8},
-    ),
-    Source(
-        "models/gtsrb-10x2.onnx",
-        "data/gtsrb10.npz:test_images",
-        {"linf": 0.01, "l1": 3, "l2": 0.4},
-    ),
-    Source("models/adult-AC-1.onnx", "data/adult.npz:X", {"linf": 10, "l1": 20, "l2": 10}, True),
-    Source(
-        "models/fame-mnist-cnn.onnx",
-        "data/mnist_test.npz:images",
-        {"linf": 0.05, "l1": 4, "l2": 0.8},
-    ),
+NETWORKS = (
+    Source("examples/digits.onnx", 0.15, "examples/digits.npz:images"),
+    Source("models/digits-maxpool-cnn.onnx", 0.05, "examples/digits.npz:images"),
+    Source("models/mnist-10x2.onnx", 0.05, "data/mnist_test.npz:images"),
+    Source("models/fame-mnist-cnn.onnx", 0.05, "data/mnist_test.npz:images"),
+    Source("models/vnncomp-mnist-256x2.onnx", 0.02, "data/mnist_test.npz:images"),
+    Source("models/gtsrb-10x2.onnx", 0.01, "data/gtsrb10.npz:test_images"),
+    Source("models/adult-AC-1.onnx", 10, "data/adult.npz:X", columns=True),
+    Source("models/german-GC-2.onnx", 10, "data/german_credit.npz:X", columns=True),
 )
+TREES = (
+    Source("forest 30×6", 0.15, widths=(30, 6)),
+    Source("forest 100×8", 0.2, widths=(100, 8)),
+    Source("boosted 40×6", 0.15, widths=(40, 6), delta=0.1),
+    Source("boosted 150×8", 0.2, widths=(150, 8), delta=0.1),
+)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """So many ``checks`` of each of the ``sources``, with options and settings of a study."""
+
+    sources: Sequence[Source]
+    checks: int
+    options: dict[str, Any]
+    grid: dict[str, Any] | None = None
+
+
+_BIG_M = {"formulations": ["big_m"]}
+STAGES = {
+    "main": Stage((*NETWORKS, *TREES), 17, _BIG_M),
+    "spread": Stage((*NETWORKS, *TREES), 5, {**_BIG_M, "seeds": 3}),
+    "formulations": Stage(
+        NETWORKS,
+        5,
+        {"formulations": list(FORMULATIONS), "relaxations": True},
+        {"warm": ["rebuilt", "in_place"], "bounds": ["interval", "auto"]},
+    ),
+}
 
 
 def _place(name: str, shared: Path) -> Path:
     return (ROOT if name.startswith("examples") else shared) / name
+
+
+def run(stage: Stage, shared: Path, journal: Path, solvers: list[str]) -> None:
+    """Do what is left: a check of each model, then another, so that a part is a study, too."""
+    common = {"solvers": solvers, "most_checks": 1, "check_time_limit": SECONDS, **stage.options}
+    parts: dict[Source, Iterator[Part]] = {}
+    for source in stage.sources:
+        try:
+            network, xs, domain = source.opened(shared)
+        except (FileNotFoundError, InputError, ModelError) as error:
+            print(f"left out: {source.name}: {error}", flush=True)
+            continue
+        asked = {**common, "domain": domain, "delta": source.delta}
+        whole = part_of(
+            network,
+            xs,
+            epsilon=source.epsilon,
+            task="compare",
+            grid=stage.grid,
+            options=asked,
+        )
+        parts[source] = _each_input(whole, len(xs))
+    for number in range(1, stage.checks + 1):
+        for source, left in parts.items():
+            # an input whose checks are all decided beforehand has no program
+            for part in left:
+                run_parts([part], journal, results=False)
+                if _programs(part, journal):
+                    break
+            print(f"check {number} of {stage.checks}: {source.name}", flush=True)
+
+
+def _each_input(whole: Part, count: int) -> Iterator[Part]:
+    for index in range(count):
+        yield Part(whole.network, whole.inputs, [index], whole.settings)
+
+
+def _programs(part: Part, journal: Path) -> int:
+    """Return how many rows of programs the journal has of the ``part``."""
+    keys = {identity(task.key, task.index) for task in part.tasks()}
+    records = [one for one in best_records(journal) if identity(one["key"], one["index"]) in keys]
+    return sum(len(one["comparison"]["each"]) for one in records if "comparison" in one)
+
+
+def tables_of(study: SolverStudy, stage: str) -> list[object]:
+    """Write the tables of all models as CSV; return what RESULTS.md holds."""
+    TABLES.mkdir(exist_ok=True)
+    study.summary_to_csv(TABLES / f"{stage}.csv")
+    table = Table("|".join(STUDY_HEADS), words=2)
+    for row in study_rows(study.times):
+        table.add(*row)
+    return [meaning(study.times), table]
 
 
 def main() -> None:
@@ -95,49 +176,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, required=True, help="folder of models and data")
     parser.add_argument("--journal", type=Path, required=True, help="where the study goes on")
-    parser.add_argument("--inputs", type=int, default=14, help="inputs of each network and norm")
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds for each check and pair")
-    parser.add_argument(
-        "--wall", type=float, help="seconds on the wall that end a run; by default, the limit"
-    )
-    parser.add_argument("--warm", action="store_true", help="compare warm starts instead")
+    parser.add_argument("--stage", choices=list(STAGES), default="main", help="its question")
+    parser.add_argument("--checks", type=int, help="checks of each model")
     parser.add_argument("--solvers", help="names with commas between; all installed by default")
-    parser.add_argument("--clock", choices=("cpu", "wall"), default="cpu", help="times that count")
     parser.add_argument("--as-it-is", action="store_true", help="do no task that is left")
     add_write(parser)
     given = parser.parse_args()
-    options: dict[str, Any] = {
-        "solvers": given.solvers.split(",") if given.solvers else None,
-        "formulations": list(FORMULATIONS),
-        "most_checks": 1,
-        "check_time_limit": given.wall or given.limit,
-        "relaxations": True,
-    }
-    sources, grid = SOURCES, None
-    if given.warm:
-        # a program over the whole ball is one of an L∞ ball, in the formulation big_m
-        sources = tuple(replace(one, radii={"linf": one.radii["linf"]}) for one in SOURCES)
-        options |= {"formulations": ["big_m"], "most_checks": WARM_CHECKS, "relaxations": False}
-        grid = {"warm": ["rebuilt", "in_place", "start"]}
-    parts = (
-        []
-        if given.as_it_is
-        else [
-            part for one in sources for part in one.parts(given.shared, given.inputs, options, grid)
-        ]
-    )
-    # all networks and norms first, so that a part of the study is a study
-    for index in range(0 if given.as_it_is else given.inputs):
-        for part in parts:
-            run_parts([replace(part, indices=[index])], given.journal, results=False)
-        print(f"input {index}: {mv.read_solver_study(given.journal)!r}", flush=True)
-    study = mv.read_solver_study(given.journal, clock=given.clock, limit=given.limit)
-    table = Table("|".join(STUDY_HEADS), words=2)
-    for row in study_rows(study.times):
-        table.add(*row)
+    stage = STAGES[given.stage]
+    if given.checks is not None:
+        stage = replace(stage, checks=given.checks)
+    solvers = given.solvers.split(",") if given.solvers else list(SOLVERS)
+    if not given.as_it_is:
+        run(stage, given.shared, given.journal, solvers)
+    study = mv.read_solver_study(given.journal)
+    pieces = tables_of(study, given.stage)
+    for text in (*study.skipped, *study.disagreements, *study.failed):
+        print(text)
     if given.write:
-        study.plot(PICTURES[given.warm])
-        write(given.write, [meaning(study.times), table])
+        if given.stage == "main":
+            study.plot(PICTURE)
+        write(given.write, pieces)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ pair solves it if its answer is definite. A run that is not solved is censored: 
 to an answer, only a lower bound on one. No instance is left out of a mean for being unsolved.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +30,11 @@ class PairSummary:
     ``attempted`` of the ``instances`` were put to it, it ``solved`` some, and was the fastest on
     ``fastest`` of them. ``shifted_mean`` is the shifted geometric mean ``exp(mean log(t + s)) − s``
     in which a censored run counts as the limit; ``par2`` and ``par10`` are mean times in which it
-    counts twice and ten times the limit (penalised average runtime). All are in seconds, over all
-    instances.
+    counts twice and ten times the limit (penalised average runtime). All are in seconds, over the
+    instances attempted, NaN if there are none.
 
-    ``ratio`` is that of ``shifted_mean + s`` to the best pair's. The interval from ``ratio_low`` to
+    ``ratio`` is that of ``shifted_mean + s`` to the best pair's, over the instances that both
+    attempted; it is NaN if there are none. The interval from ``ratio_low`` to
     ``ratio_high`` has a level of 95 %, by a bootstrap over checks: rivals of one check are drawn
     together. ``p`` is that of Wilcoxon's signed-rank test on the paired times, 1 for the best pair
     itself.
@@ -80,14 +83,20 @@ class SolverTimes(Compared):
         solved = np.isfinite(self.seconds)
         best = np.min(self.seconds, axis=0, initial=np.inf)
         fastest = solved & (self.seconds <= best)
-        logs = np.log(np.where(solved, self.seconds, self.limit) + self.shift)
-        means = np.exp(np.mean(logs, axis=1))
+        asked = self.attempted.sum(axis=1)
+        counts = np.where(asked, asked, np.nan)
+
+        def mean(unsolved: float, of: Callable[[Any], Any] = lambda times: times) -> Any:
+            values = of(np.where(solved, self.seconds, unsolved))
+            return np.where(self.attempted, values, 0.0).sum(axis=1) / counts
+
+        means = np.exp(mean(self.limit, lambda times: np.log(times + self.shift)))
         order = np.lexsort((means, -solved.sum(axis=1)))
         first = int(order[0])
-        low, high = self._intervals(logs - logs[first])
-        par2, par10 = (
-            np.mean(np.where(solved, self.seconds, times * self.limit), axis=1) for times in (2, 10)
-        )
+        logs = np.log(np.where(solved, self.seconds, self.limit) + self.shift)
+        apart = np.where(self.attempted & self.attempted[first], logs - logs[first], np.nan)
+        middle, low, high = self._intervals(apart)
+        par2, par10 = mean(2 * self.limit), mean(10 * self.limit)
         return tuple(
             PairSummary(
                 self.pairs[k],
@@ -98,28 +107,33 @@ class SolverTimes(Compared):
                 shifted_mean=float(means[k] - self.shift),
                 par2=float(par2[k]),
                 par10=float(par10[k]),
-                ratio=float(means[k] / means[first]),
+                ratio=float(middle[k]),
                 ratio_low=float(low[k]),
                 ratio_high=float(high[k]),
-                p=1.0 if k == first else _signed_rank(logs[k] - logs[first]),
+                p=1.0 if k == first else _signed_rank(apart[k][~np.isnan(apart[k])]),
             )
             for k in order.tolist()
         )
 
     def _intervals(self, logs: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Return the ends of the intervals of the means of ``logs``, (pairs, instances), as ratios.
+        """Return the means of ``logs``, (pairs, instances), and their intervals' ends, as ratios.
 
         A resample draws checks, with all their rivals, from those of the study.
         """
         names = [instance.partition(", rival ")[0] for instance in self.instances]
         _, check = np.unique(names, return_inverse=True)
-        sums = np.stack([np.bincount(check, weights=row) for row in logs])
-        sizes = np.bincount(check)
-        drawn = np.random.default_rng(0).integers(sizes.size, size=(_RESAMPLES, sizes.size))
-        means = sums[:, drawn].sum(axis=2) / sizes[drawn].sum(axis=1)
-        tail = (1 - _LEVEL) / 2
-        low, high = np.exp(np.quantile(means, (tail, 1 - tail), axis=1))
-        return low, high
+        known = ~np.isnan(logs)
+        sums = np.stack([np.bincount(check, weights=row) for row in np.nan_to_num(logs)])
+        sizes = np.stack([np.bincount(check, weights=row) for row in known])
+        count = sums.shape[1]
+        drawn = np.random.default_rng(0).integers(count, size=(_RESAMPLES, count))
+        tail, found = (1 - _LEVEL) / 2, np.full((3, len(logs)), np.nan)
+        for k in np.flatnonzero(known.any(axis=1)):
+            total = sizes[k, drawn].sum(axis=1)
+            means = (sums[k, drawn].sum(axis=1) / np.maximum(total, 1))[total > 0]
+            ends = np.quantile(means, (tail, 1 - tail))
+            found[:, k] = np.exp([sums[k].sum() / sizes[k].sum(), *ends])
+        return found[0], found[1], found[2]
 
     def ratios(self) -> NDArray[np.float64]:
         """Return each time divided by the best time of any pair on the instance, as ``seconds``.

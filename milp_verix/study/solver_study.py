@@ -189,7 +189,8 @@ def _rows(record: Record) -> list[dict[str, Any]]:
     }
     ball = f"{found['norm']} {record['epsilon']}"
     name = f"{found['model']}, input {record['index']}, {ball}"
-    warm = record["settings"].get("warm", "auto")
+    warm, bounds = (record["settings"].get(name, "auto") for name in ("warm", "bounds"))
+    name += "" if bounds == "auto" else f", bounds {bounds}"
     kept = "" if warm == "auto" else f", {warm}"
     return [
         {

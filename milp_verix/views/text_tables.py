@@ -167,14 +167,17 @@ def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
             str(one.attempted),
             str(one.solved),
             str(one.fastest),
-            f"{one.shifted_mean:.3f}",
-            f"{one.par10:.3f}",
-            f"{one.ratio:.2f}",
-            f"{one.ratio_low:.2f} to {one.ratio_high:.2f}",
+            *(_known(f"{value:.3f}") for value in (one.shifted_mean, one.par10)),
+            _known(f"{one.ratio:.2f}"),
+            _known(f"{one.ratio_low:.2f} to {one.ratio_high:.2f}"),
             f"{one.p:.2g}",
         )
         for one in times.summary()
     ]
+
+
+def _known(text: str) -> str:
+    return "–" if text.startswith("nan") else text
 
 
 def study_table(times: "SolverTimes") -> Table:
@@ -187,8 +190,9 @@ def meaning(times: "SolverTimes") -> str:
     text = (
         f"{counted(len(times.instances), 'program')} with a limit of {nearest(times.limit)} s each."
         f" The shifted geometric mean adds {exact(times.shift)} s to each time and counts an "
-        "unanswered program as the limit; PAR10 counts it as ten times that. Ratios of shifted "
-        "means are to the best pair; the interval is by a bootstrap over checks, p by Wilcoxon's "
+        "unanswered program as the limit; PAR10 counts it as ten times that; both are over the "
+        "programs asked. Ratios of shifted means are to the best pair, over the programs that both "
+        "were asked; the interval is by a bootstrap over checks, p by Wilcoxon's "
         "signed-rank test."
     )
     same = [str(one.pair) for one in times.summary()[1:] if not one.differs]

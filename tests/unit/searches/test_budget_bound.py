@@ -31,7 +31,7 @@ def _bound(
     def late() -> bool:
         # it is asked before a pass, and in it
         made[0] += 1
-        return made[0] > 2 * passes
+        return made[0] > 3 * passes
 
     return budget_bound(
         p,

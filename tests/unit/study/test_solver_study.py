@@ -114,6 +114,24 @@ def test_unknown_answers_are_censored() -> None:
     assert times.attempted.tolist() == [[True, True], [True, False]]
 
 
+def test_what_is_not_asked_does_not_count() -> None:
+    row = {"formulation": "big_m", "check_time_limit": 9.0, "status": "optimal", "answer": "holds"}
+    rows = [
+        {**row, "instance": f"check {k}", "seconds": seconds, "solver": solver}
+        for solver, times in (("a", (1.0, 3.0, 7.0)), ("b", (3.0, 7.0)), ("c", ()))
+        for k, seconds in enumerate(times)
+    ]
+    rows.append({**rows[0], "solver": "c", "status": "not run", "answer": "unknown"})
+    best, other, none = times_of(rows).summary()
+    assert [one.attempted for one in (best, other, none)] == [3, 2, 0]
+    assert best.shifted_mean == pytest.approx(64 ** (1 / 3) - 1)  # (2 · 4 · 8)^(1/3) − 1
+    assert other.shifted_mean == pytest.approx(32**0.5 - 1)  # 4 and 8
+    assert other.ratio == pytest.approx(2.0)  # 4/2 and 8/4: not to the mean of all three
+    assert other.ratio_low <= 2.0 <= other.ratio_high
+    assert np.isnan([none.shifted_mean, none.par10, none.ratio, none.ratio_low]).all()
+    assert not none.differs
+
+
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("study") / "study.jsonl"
