@@ -29,7 +29,7 @@ def _bound(
     p, made = perturbation_set(problem), [0]
 
     def late() -> bool:
-        # it is asked before a pass, and in it
+        # it is asked before a pass, and twice in it
         made[0] += 1
         return made[0] > 3 * passes
 
