@@ -56,11 +56,12 @@ class Source:
     widths: tuple[int, ...] = ()
     delta: float | None = None
 
-    def opened(self, shared: Path) -> tuple[Any, Any, Any]:
-        """Return the model, its inputs and their domain."""
+    def opened(self, shared: Path, folder: Path) -> tuple[Any, Any, Any]:
+        """Return the model, its inputs and their domain; ``folder`` keeps what is generated."""
         if self.widths:
-            made = generated(self.name.partition(" ")[0], self.widths, seed=len(self.name))
-            return mv.load_network(made.model), made.inputs, (0.0, 1.0)
+            made = generated(self.name.partition("-")[0], self.widths, seed=len(self.name))
+            (folder / f"{self.name}.onnx").write_bytes(made.model)
+            return mv.load_network(folder / f"{self.name}.onnx"), made.inputs, (0.0, 1.0)
         network = mv.load_network(_place(self.name, shared))
         path, _, key = self.inputs.partition(":")
         with np.load(_place(path, shared)) as archive:
@@ -85,10 +86,10 @@ NETWORKS = (
     Source("models/german-GC-2.onnx", 10, "data/german_credit.npz:X", columns=True),
 )
 TREES = (
-    Source("forest 30×6", 0.15, widths=(30, 6)),
-    Source("forest 100×8", 0.2, widths=(100, 8)),
-    Source("boosted 40×6", 0.15, widths=(40, 6), delta=0.1),
-    Source("boosted 150×8", 0.2, widths=(150, 8), delta=0.1),
+    Source("forest-30x6", 0.15, widths=(30, 6)),
+    Source("forest-100x8", 0.2, widths=(100, 8)),
+    Source("boosted-40x6", 0.15, widths=(40, 6), delta=0.1),
+    Source("boosted-150x8", 0.2, widths=(150, 8), delta=0.1),
 )
 
 
@@ -125,7 +126,7 @@ def run(stage: Stage, shared: Path, journal: Path, solvers: list[str]) -> None:
     parts: dict[Source, Iterator[Part]] = {}
     for source in stage.sources:
         try:
-            network, xs, domain = source.opened(shared)
+            network, xs, domain = source.opened(shared, journal.parent)
         except (FileNotFoundError, InputError, ModelError) as error:
             print(f"left out: {source.name}: {error}", flush=True)
             continue
