@@ -43,7 +43,7 @@ results: ## Write all tables of benchmarks/ from SHARED, a folder of models and 
 
 study: ## Compare solvers on the checks of SHARED, a folder of models and data, and go on; a check of each model, FAST=1
 	mkdir -p runs
-	for stage in main $(if $(FAST),,spread formulations); do $(BIN)/python benchmarks/solver_study.py --shared $(SHARED) --stage $$stage --journal runs/$(if $(FAST),fast-)$$stage.jsonl $(if $(FAST),--checks 1) || exit 1; done
+	for stage in main $(if $(FAST),,spread shipped formulations); do $(BIN)/python benchmarks/solver_study.py --shared $(SHARED) --stage $$stage --journal runs/$(if $(FAST),fast-)$$stage.jsonl $(if $(FAST),--checks 1) || exit 1; done
 
 notebooks: ## Execute the notebooks
 	$(BIN)/jupyter-execute --timeout=900 $(filter-out $(WITHOUT_TORCH),$(NOTEBOOKS))

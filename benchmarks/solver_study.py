@@ -8,6 +8,7 @@ Of explanations in each model, the checks count that no bound and no attack deci
 
 - ``main``: 204 checks, 17 of each model, by all solvers in the formulation big-M;
 - ``spread``: 60 of them, three times each, with seeds and permutations of rows and columns;
+- ``shipped``: 36 of them, by all solvers with our parameters and with their own;
 - ``formulations``: 40 checks of the networks in all formulations, rebuilt or warm, with bounds of
   intervals and the usual ones.
 
@@ -103,10 +104,15 @@ class Stage:
     grid: dict[str, Any] | None = None
 
 
-_BIG_M = {"formulations": ["big_m"]}
+_BIG_M, _SHIPPED = {"formulations": ["big_m"]}, "?parameters=shipped"
 STAGES = {
     "main": Stage((*NETWORKS, *TREES), 17, _BIG_M),
     "spread": Stage((*NETWORKS, *TREES), 5, {**_BIG_M, "seeds": 3}),
+    "shipped": Stage(
+        (*NETWORKS, *TREES),
+        3,
+        {**_BIG_M, "solvers": [f"{name}{end}" for name in SOLVERS[:-1] for end in ("", _SHIPPED)]},
+    ),
     "formulations": Stage(
         NETWORKS,
         5,
