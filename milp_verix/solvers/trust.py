@@ -118,7 +118,7 @@ def ask_control(session: Session) -> None:
 def _refused(session: Session, text: str) -> SolverUnavailableError:
     return SolverUnavailableError(
         f"{session.name} fails a program of two binaries whose optimum is 2 ({text}): look at its "
-        "installation and licence, or use another solver, such as highs"
+        "options, installation and licence, or use another solver, such as highs"
     )
 
 
