@@ -13,6 +13,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
+    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -33,13 +34,7 @@ class CoptSession(OwnSession):
 
     name = "copt"
     dropped = COPT.dropped
-    capabilities = frozenset(
-        {
-            *("quadratic", "indicator", "sos1", "general", "partition"),
-            *("in_place_bounds", "growth", "start", "early_stop"),
-            "work_limit",
-        }
-    )
+    capabilities = FULL - {"priorities"}
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS

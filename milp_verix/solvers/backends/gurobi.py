@@ -17,6 +17,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
+    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -38,13 +39,7 @@ class GurobiSession(OwnSession):
 
     name = "gurobi"
     dropped = GUROBI.dropped
-    capabilities = frozenset(
-        {
-            *("quadratic", "indicator", "sos1", "general", "partition"),
-            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
-            "work_limit",
-        }
-    )
+    capabilities = FULL
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS

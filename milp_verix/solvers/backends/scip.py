@@ -13,6 +13,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
+    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -44,13 +45,7 @@ class ScipSession(OwnSession):
 
     name = "scip"
     dropped = SCIP_DROPS
-    capabilities = frozenset(
-        {
-            *("quadratic", "indicator", "sos1", "partition"),
-            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
-            "work_limit",
-        }
-    )
+    capabilities = FULL - {"general"}
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS

@@ -14,6 +14,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
+    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -36,13 +37,7 @@ class XpressSession(OwnSession):
 
     name = "xpress"
     dropped = XPRESS.dropped
-    capabilities = frozenset(
-        {
-            *("quadratic", "indicator", "sos1", "general", "partition"),
-            *("in_place_bounds", "growth", "priorities", "start", "early_stop"),
-            "work_limit",
-        }
-    )
+    capabilities = FULL
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
