@@ -44,10 +44,11 @@ class Lexicon:
     def known(self) -> dict[str, list[tuple[str, str]]]:
         """The texts that each terminal matches, the longest first, with what each stands for."""
         quoted = [(f"“{name}”", name) for name in self.classes]
+        words = [(told, one) for one in (*self.words, "missing") for told in (one, f"“{one}”")]
         return {
             "NAME": _longest_first([(name, name) for name in self.names]),
             "PLACE": _longest_first([*self.places, *((n, n) for n in self.names)]),
-            "WORD": _longest_first([(word, word) for word in (*self.words, "missing")]),
+            "WORD": _longest_first(words),
             "UNIT": _longest_first([(f" {unit}", unit) for unit in self.units]),
             "CLASS": _longest_first(quoted),
             "RULE": _longest_first([(told, rule) for rule in self.rules for told in _forms(rule)]),

@@ -9,7 +9,7 @@ import numpy as np
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.wording import joined, listed_texts, shortened
+from milp_verix.views.wording import as_one, joined, listed_texts, shortened
 
 SHOWN = 12
 """Number of features that a list shows; it counts the remaining ones."""
@@ -88,7 +88,10 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
     ``image_shape`` is that of an input of another shape, the result's own by default, if it fits.
     """
     shape = image_shape or result.image_shape or result.model.input_shape
-    values = None if result.inputs is None else result.inputs.texts(result.input)
+    values = None
+    if result.inputs is not None:
+        texts = zip(result.inputs.features, result.inputs.texts(result.input), strict=True)
+        values = tuple(as_one(text) if one.values else text for one, text in texts)
     return FeatureLabels(_places(result.groups, shape), result.feature_names, values)
 
 
@@ -99,11 +102,12 @@ def change_texts(result: Result, other: Counterfactual, first: str | None = None
     changes = result.inputs.changes(result.input, other.input)
     units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
     labels, places = labels_of(result), {n: at for at, n in enumerate(result.inputs.names)}
+    words = {feature.name for feature in result.inputs.features if feature.values}
     names = sorted(changes, key=lambda name: name != first)
     return [
         f"{labels[places[name]]}: {before.removesuffix(units.get(name, ''))} → {after}"
         for name in names
-        for before, after in [changes[name]]
+        for before, after in [map(as_one, changes[name]) if name in words else changes[name]]
     ]
 
 

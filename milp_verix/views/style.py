@@ -52,6 +52,8 @@ _HEADLINE_SIZE, _SMALL_SIZE = 13.0, 9.0
 _BOLD_EM, _PLAIN_EM = 0.6, 0.52
 """Width of an average character in terms of the type's size."""
 
+_LARGEST_DRAWN = 1e300
+"""Limits beyond it overflow in Matplotlib."""
 _DIVERGING = LinearSegmentedColormap.from_list(
     # without the darkest ends, in which red, blue and the mark can hardly be told apart
     "diverging",
@@ -181,7 +183,7 @@ def colour_scale(values: FloatArray) -> tuple[Colormap, Normalize]:
 
     Red above zero and blue below, symmetrically; red alone where nothing is negative.
     """
-    limit = float(np.max(np.abs(values), initial=0.0)) or 1.0
+    limit = min(float(np.max(np.abs(values), initial=0.0)) or 1.0, _LARGEST_DRAWN)
     if np.min(values, initial=0.0) < 0:
         return _DIVERGING, Normalize(-limit, limit)
     return _SEQUENTIAL, Normalize(0.0, limit)

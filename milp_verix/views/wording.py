@@ -1,5 +1,6 @@
 """Words for results, the same in figures, notebooks and on the command line."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from math import inf
@@ -28,6 +29,7 @@ _REACHES = {
     "l2": "by at most {} in length",
 }
 _SHOWN_OUTPUTS = 3
+_SEVERAL = re.compile(r"[,;] | (?:and|or|→) |^any(?:thing$| but )")
 
 
 def prediction_text(prediction: Prediction, digits: int = 4) -> str:
@@ -107,6 +109,11 @@ def joined(texts: Iterable[str], word: str = "and") -> str:
     """Return ``"a"``, ``"a and b"``, ``"a, b and c"``."""
     *first, last = texts
     return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def as_one(word: str) -> str:
+    """Return a word of a column, in quotes where a sentence would read several in it."""
+    return f"“{word}”" if _SEVERAL.search(word) else word
 
 
 def listed_texts(texts: list[str], noun: str, most: int) -> str:

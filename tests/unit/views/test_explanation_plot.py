@@ -373,3 +373,21 @@ def test_a_notebook_shows_the_figure_without_pyplot() -> None:
     data, metadata = figure._repr_png_()
     with Image.open(BytesIO(data)) as picture:
         assert picture.width > metadata["width"] == figure.css_width
+
+
+def test_changes_near_the_largest_numbers_are_drawn(tmp_path: Path) -> None:
+    explanation = digit()
+    far = {
+        feature: replace(found, input=np.asarray(found.input, np.float64) * 1.6e308)
+        for feature, found in explanation.counterfactuals.items()
+    }
+    drawn = replace(
+        explanation,
+        input=np.asarray(explanation.input, np.float64),
+        model=replace(explanation.model, dtype="float64"),
+        domain=(-np.inf, np.inf),
+        epsilon=1.5e308,
+        counterfactuals=far,
+    )
+    drawn.plot(tmp_path / "far.png")
+    assert (tmp_path / "far.png").stat().st_size > 0
