@@ -195,7 +195,9 @@ def meaning(times: "SolverTimes") -> str:
         "were asked; the interval is by a bootstrap over checks, p by Wilcoxon's "
         "signed-rank test."
     )
-    same = [str(one.pair) for one in times.summary()[1:] if not one.differs]
+    alone = len({pair.formulation for pair in times.pairs}) == 1
+    likened = [one.pair for one in times.summary()[1:] if not one.differs]
+    same = [pair.solver if alone else f"{pair.solver} with {pair.formulation}" for pair in likened]
     if same:
         text += f" No difference from the best is shown for {joined(same)}."
     return text
