@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import floor
+from math import floor, isnan
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -196,7 +196,8 @@ def meaning(times: "SolverTimes") -> str:
         "signed-rank test."
     )
     alone = len({pair.formulation for pair in times.pairs}) == 1
-    likened = [one.pair for one in times.summary()[1:] if not one.differs]
+    rest = [one for one in times.summary()[1:] if not isnan(one.ratio)]
+    likened = [one.pair for one in rest if not one.differs]
     same = [pair.solver if alone else f"{pair.solver} with {pair.formulation}" for pair in likened]
     if same:
         text += f" No difference from the best is shown for {joined(same)}."
