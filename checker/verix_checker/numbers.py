@@ -64,6 +64,8 @@ def parsed(text: bytes | str) -> Any:
         found = json.loads(text, object_pairs_hook=once, **hooks)
     except RecursionError:
         raise ValueError(f"lists and objects are nested more than {DEPTH} deep") from None
+    except UnicodeDecodeError:
+        raise ValueError("this is no certificate, a text in JSON: name the model first") from None
     level: list[Any] = [[found]]  # which may be a number
     depth = -1
     while level:

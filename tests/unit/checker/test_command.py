@@ -130,6 +130,12 @@ def test_help_says_what_the_exit_codes_mean(capsys: pytest.CaptureFixture[str]) 
     assert "Exit code 0: the claim is proven." in capsys.readouterr().out
 
 
+def test_files_in_the_other_order(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.npy").write_bytes(b"\x93NUMPY")
+    assert main([str(folder / "proof.json"), str(folder / "model.npy")]) == 1
+    assert "name the model first" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
