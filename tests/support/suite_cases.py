@@ -219,7 +219,9 @@ def cases() -> Iterator[tuple[str, Steps]]:
 
 def text() -> str:
     """Return the text of the file, a case a line."""
-    lines = (f"{json.dumps(name)}: {json.dumps(steps)}" for name, steps in cases())
+    lines = (
+        f"{json.dumps(name)}: {json.dumps(steps, separators=(',', ':'))}" for name, steps in cases()
+    )
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
