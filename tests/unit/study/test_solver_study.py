@@ -212,7 +212,8 @@ def test_the_picture_and_the_report(journal: Path, tmp_path: Path) -> None:
     for line in cactus.lines[:4]:
         assert len(line.get_xdata()) == 4
     assert profiles.get_ylim()[0] == 0
-    assert "big_m" in scatter.get_xlabel()
+    best = {f"{one.pair}, s" for one in study.summary()[:2]}
+    assert {scatter.get_xlabel(), scatter.get_ylabel()} == best
     for source in (journal, study):
         page = write_report(source)
         assert "Performance profiles" in page or "performance profiles" in page
