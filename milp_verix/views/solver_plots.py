@@ -153,9 +153,9 @@ def study_figure(times: SolverTimes) -> Drawing:
     width = left + 3 * _SIDE + 2 * _GAP + 0.2 + 2.6 + MARGIN
     sheet, summary = Sheet(width, top + _SIDE + 0.6), times.summary()
     headline = f"{counted(len(times.pairs), 'pair')} of solver and formulation"
-    headline += f" on {counted(len(times.instances), 'check')}"
+    headline += f" on {counted(len(times.instances), 'program')}"
     most = f"most answered: {summary[0].pair}, {summary[0].solved}"
-    sheet.headed(headline, [f"limit {exact(times.limit)} s for each check", most])
+    sheet.headed(headline, [f"limit {exact(times.limit)} s for each program", most])
     places = [left + number * (_SIDE + _GAP) for number in range(3)]
     profile, cactus, scatter = (sheet.axes(place, top, _SIDE, _SIDE) for place in places)
     rows, order = {p: row for row, p in enumerate(times.pairs)}, [one.pair for one in summary]
@@ -170,12 +170,12 @@ def study_figure(times: SolverTimes) -> Drawing:
     profile.set_xscale("log", base=2)
     profile.set_xlim(1, min(max(2.0, 1.1 * largest), 2**14))
     profile.set_ylim(0, 1.01)
-    _labelled(profile, "Performance profiles", "time divided by the best time", "share of checks")
+    _labelled(profile, "Performance profiles", "time divided by the best time", "share of programs")
     cactus.set_yscale("log")
     cactus.set_xlim(0, len(times.instances) + 1)
     cactus.axhline(times.limit, color=FRAME, linewidth=1)
     cactus.text(0.5, times.limit, " limit", color=MUTED, fontsize=8, va="bottom")
-    _labelled(cactus, "Cactus plot", "checks answered", "seconds for the slowest of these")
+    _labelled(cactus, "Cactus plot", "programs answered", "seconds for the slowest of these")
     _scatter(scatter, times, [rows[pair] for pair in order[:2]])
     sheet.figure.legend(
         [profile.plot([], [], **styles[pair])[0] for pair in order],
@@ -209,7 +209,7 @@ def _profile(axes: Axes, ratios: FloatArray, style: dict[str, Any]) -> None:
 
 
 def _scatter(axes: Axes, times: SolverTimes, rows: list[int]) -> None:
-    """Draw each check at its seconds by the best two pairs; censored ones at the limit."""
+    """Draw each program at its seconds by the best two pairs; censored ones at the limit."""
     both = [rows[0], rows[-1]]
     x, y = np.maximum(np.minimum(times.seconds[both], times.limit), _LEAST)
     censored = ~np.isfinite(times.seconds[both]).all(axis=0)
