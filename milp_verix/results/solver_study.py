@@ -5,9 +5,7 @@ pair solves it if its answer is definite. A run that is not solved is censored: 
 to an answer, only a lower bound on one. No instance is left out of a mean for being unsolved.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,17 +84,18 @@ class SolverTimes(Compared):
         asked = self.attempted.sum(axis=1)
         counts = np.where(asked, asked, np.nan)
 
-        def mean(unsolved: float, of: Callable[[Any], Any] = lambda times: times) -> Any:
-            values = of(np.where(solved, self.seconds, unsolved))
-            return np.where(self.attempted, values, 0.0).sum(axis=1) / counts
+        def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(np.where(self.attempted, values, 0.0).sum(axis=1) / counts)
 
-        means = np.exp(mean(self.limit, lambda times: np.log(times + self.shift)))
+        logs = np.log(np.where(solved, self.seconds, self.limit) + self.shift)
+        means = np.exp(mean(logs))
         order = np.lexsort((means, -solved.sum(axis=1)))
         first = int(order[0])
-        logs = np.log(np.where(solved, self.seconds, self.limit) + self.shift)
         apart = np.where(self.attempted & self.attempted[first], logs - logs[first], np.nan)
         middle, low, high = self._intervals(apart)
-        par2, par10 = mean(2 * self.limit), mean(10 * self.limit)
+        par2, par10 = (
+            mean(np.where(solved, self.seconds, times * self.limit)) for times in (2, 10)
+        )
         return tuple(
             PairSummary(
                 self.pairs[k],

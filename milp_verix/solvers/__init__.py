@@ -57,10 +57,9 @@ class _Backends(UserDict[str, Any]):
 FAMILIES = ("pulp", "pyomo")
 """Families of solvers that have a name behind a colon."""
 
+_NAMES = ("highs", "phase", "cbc", "gurobi", "scip", "xpress", "copt", "cplex", "ortools")
 SOLVERS: UserDict[str, Solver] = _Backends(
-    {name: name for name in ("highs", "phase", "cbc", "gurobi", "scip")}
-    | {name: name for name in ("xpress", "copt", "cplex", "ortools")}
-    | {name: f"{name}_solvers" for name in FAMILIES}
+    {name: name for name in _NAMES} | {name: f"{name}_solvers" for name in FAMILIES}
 )
 """The solvers of programs that have a name of their own."""
 

@@ -249,7 +249,7 @@ CAPABILITIES = {
 """Capabilities in words: kinds of rows (beyond linear ones, see ``Program.needs``), abilities."""
 
 FULL = frozenset(CAPABILITIES) - {"duals"}
-"""All capabilities but those of a solver of linear programs."""
+"""The capabilities of a solver of mixed-integer programs that has them all."""
 
 PROGRAM_NEEDS = frozenset({"general", "indicator", "partition", "quadratic", "sos1"})
 """Capabilities that a program may need."""

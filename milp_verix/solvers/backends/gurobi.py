@@ -69,28 +69,26 @@ class GurobiSession(OwnSession):
         if self._model is not None:
             self._model.dispose()
             self._model = None
-        with self._translating(kept):
-            model = gp.Model(env=self._env)
-            self._variables = added_columns(gp, model, kept, 0)
-            add_rows(model, self._variables, kept, 0)
-            add_logic(gp, model, self._variables, kept)
-            if kept.quadratic_rows and not kept.integer.any():
-                # without integers it would use its barrier method, whose objective is no bound
-                model.addVar(vtype=grb.BINARY)
-            if kept.quadratic_rows and "Presolve" not in self._given.settings:
-                # else its linear cuts around a ball may end in numerical trouble
-                model.Params.Presolve = -1
-            self._model = model
+        model = gp.Model(env=self._env)
+        self._variables = added_columns(gp, model, kept, 0)
+        add_rows(model, self._variables, kept, 0)
+        add_logic(gp, model, self._variables, kept)
+        if kept.quadratic_rows and not kept.integer.any():
+            # without integers it would use its barrier method, whose objective is no bound
+            model.addVar(vtype=grb.BINARY)
+        if kept.quadratic_rows and "Presolve" not in self._given.settings:
+            # else its linear cuts around a ball may end in numerical trouble
+            model.Params.Presolve = -1
+        self._model = model
 
     def _grow(self, program: Program, old: Program) -> None:
-        with self._translating(program):
-            self._variables.LB = program.column_lower[: old.columns]
-            self._variables.UB = program.column_upper[: old.columns]
-            if program.columns > old.columns:
-                new = added_columns(self._gp, self._model, program, old.columns)
-                both = [*self._variables.tolist(), *new.tolist()]
-                self._variables = self._gp.MVar.fromlist(both)
-            add_rows(self._model, self._variables, program, old.rows)
+        self._variables.LB = program.column_lower[: old.columns]
+        self._variables.UB = program.column_upper[: old.columns]
+        if program.columns > old.columns:
+            new = added_columns(self._gp, self._model, program, old.columns)
+            both = [*self._variables.tolist(), *new.tolist()]
+            self._variables = self._gp.MVar.fromlist(both)
+        add_rows(self._model, self._variables, program, old.rows)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         changed = self._variables[columns]
