@@ -27,7 +27,7 @@ from milp_verix.embedding.sockets import order_of, sides_of, sockets_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.oracle.check_program import require_room
+from milp_verix.oracle.check_program import require_program_memory
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.problem.search import resolve_formulation
 from verix_encodings import BoundMethod, Formulation, Interval
@@ -93,7 +93,7 @@ def embed(  # noqa: PLR0917 - as people write it
     network = loaded(network)
     relu = resolve_formulation(formulation).relu
     method = resolve_bounds(bounds)[1]
-    require_room(network.ir, host.bytes_each)
+    require_program_memory(network.ir, host.bytes_each)
     pieces = segments_of(segments)
     sides = sides_of(network, names)
     sockets = sockets_of(host, sides, inputs, outputs)

@@ -21,7 +21,7 @@ _EACH_ENTRY, _EACH_NODE = 60, 20
 """Bytes of a program for each weight, measured; entries for each node of a tree."""
 
 
-def require_room(network: Network, each: int = _EACH_ENTRY) -> None:
+def require_program_memory(network: Network, each: int = _EACH_ENTRY) -> None:
     """Raise ``InputError`` where the program of ``network`` needs more memory than is free.
 
     ``each`` are the bytes that an entry of the program takes.
@@ -49,7 +49,7 @@ def encode_problem(
     """Answer :func:`milp_verix.encode_check`, which describes the arguments."""
     search.require_only("export", "the program of a check")
     problem.network.require_unchanged()
-    require_room(problem.margins)
+    require_program_memory(problem.margins)
     chosen = range(problem.features.count) if free is None else free
     coordinates = problem.features.coordinates(features_in(chosen, problem, "free"))
     region = problem.ball.region(coordinates)
