@@ -22,7 +22,7 @@ class Allowed:
 
 ALLOWED = [
     Allowed(
-        r"(COIN_CMD|GLPK_CMD): PuLP does not find it here; .*",
+        r"PuLP does not find '(COIN_CMD|GLPK_CMD)' here; .*",
         "no package on PyPI brings these binaries; what is asked of them, others are asked, too",
     ),
     Allowed(
