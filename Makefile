@@ -22,7 +22,7 @@ demo: ## Explain an example image; writes explanation.json and explanation.png
 paper: ## Make the tables and figures of the VeriX paper on small images, in paper/
 	$(BIN)/python -m benchmarks.paper --scale small --out paper
 
-test: ## Run the tests; CI runs more of them, by pytest --seeds 6
+test: ## Run the tests; CI runs more of them, by pytest --seeds 4
 	$(BIN)/pytest
 
 lint: ## Check style, formatting, the direction of imports and the workflows; notebooks hold no output

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import pytest
 
 DEFAULT = 2
-MARKS = {"slow": 6, "nightly": 200}
+MARKS = {"slow": 4, "nightly": 200}
 """The number of seeds from which on a run has the tests with this mark; CI's, and that of night."""
 
 
