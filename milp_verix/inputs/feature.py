@@ -301,7 +301,7 @@ def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
     given = tuple(values) if listing else ()
     words = tuple(str(word) if isinstance(word, bool) else word for word in given)
     if not words or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"{name}: values are a list of texts, got {shown(values)}")
+        raise InputError(f"{name}: values are a list of texts, none empty, got {shown(values)}")
     if twice := next((word for word in words if words.count(word) > 1), None):
         way = ", for NaN, None or a word of its own: write one word for all" * (twice == MISSING)
         raise InputError(f"{name}: the value {twice!r} is listed twice{way}")

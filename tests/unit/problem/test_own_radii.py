@@ -51,7 +51,7 @@ def test_a_sweep_over_arrays_of_radii() -> None:
 def test_nested_lists_are_an_array_of_radii() -> None:
     for given in (RADII.tolist(), RADII.reshape(1, 1, 8, 8).tolist()):
         assert Problem(MODEL, IMAGES[0], epsilon=given).radii == tuple(RADII.reshape(-1).tolist())
-    with pytest.raises(InputError, match="epsilon is no array of radii"):
+    with pytest.raises(InputError, match="epsilon has lists of different lengths"):
         Problem(MODEL, IMAGES[0], epsilon=[[0.1, 0.2], [0.1]])
 
 
