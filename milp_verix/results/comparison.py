@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from milp_verix.base.arguments import path_of
 from milp_verix.base.comparable import Answering, Compared
 from milp_verix.base.errors import InputError
 from milp_verix.base.files import replacing
@@ -391,7 +392,7 @@ class Comparison(Answering, Compared):
         """
         from milp_verix.results.comparison_files import EACH_COLUMNS, each_line, written_as_csv
 
-        if path is not None and Path(path).suffix == ".parquet":
+        if path is not None and path_of(path, "path").suffix == ".parquet":
             from milp_verix.results.comparison_files import write_parquet
 
             write_parquet(self.each(), Path(path))
