@@ -176,7 +176,8 @@ def radius_text(result: Result, *, short: bool = False) -> str:
 
 def one_radius(result: Result) -> bool:
     """Return whether all numbers of an array have one radius that ends, given once or for each."""
-    return not described(result) and (not result.radii or len({*result.radii, inf}) == 2)
+    radii = result.radii
+    return not described(result) and (not radii or min(radii) == max(radii) < inf)
 
 
 def own_radii(result: Result) -> bool:
