@@ -63,6 +63,8 @@ class Feature:
             raise InputError(f"a feature is named by a text, got {self.name!r}")
         if not isinstance(self.unit, str | None):
             raise InputError(f"{self.name}: the unit is a text, got {shown(self.unit)}")
+        if not isinstance(self.values, list | tuple):
+            raise InputError(f"{self.name}: values are a list of texts, got {shown(self.values)}")
         refuse_surrogates([self.name, self.unit or "", *self.values], "a feature's name or word")
         require_one_of(KINDS, self.kind, f"kind of {self.name}")
         if not isinstance(self.one_hot, bool):

@@ -301,6 +301,8 @@ def test_a_single_radius_in_an_array_is_counted_in_the_singular(network: Any) ->
         (lambda one, net: mv.certify(net, one).to_json(3), "path must be the path of a file"),
         (lambda one, net: mv.check(net, ROWS[0], [], epsilon=0).point, "the claim is not refuted"),
         (lambda one, net: mv.check(net, ROWS[0], [], epsilon=0, features=3), "int is no list"),
+        (lambda one, net: mv.explain(net, ROWS[0], epsilon=range(10**9)), "a range of more than"),
+        (lambda one, net: mv.Feature("a", "integer", values=Path("b")), "values are a list"),
     ],
 )
 def test_values_of_other_kinds_are_refused_in_our_words(
