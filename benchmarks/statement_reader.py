@@ -45,9 +45,10 @@ class Lexicon:
         """The texts that each terminal matches, the longest first, with what each stands for."""
         quoted = [(f"“{name}”", name) for name in self.classes]
         words = [(told, one) for one in (*self.words, "missing") for told in (one, f"“{one}”")]
+        names = [(told, one) for one in self.names for told in (one, f"“{one}”")]
         return {
-            "NAME": _longest_first([(name, name) for name in self.names]),
-            "PLACE": _longest_first([*self.places, *((n, n) for n in self.names)]),
+            "NAME": _longest_first(names),
+            "PLACE": _longest_first([*self.places, *names]),
             "WORD": _longest_first(words),
             "UNIT": _longest_first([(f" {unit}", unit) for unit in self.units]),
             "CLASS": _longest_first(quoted),

@@ -19,6 +19,9 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
 
     ``beside`` holds the content of files with weights of the network.
     """
+    result = isinstance(proof, dict) and "claim" not in proof and "kind" in proof
+    how = "milp-verix certify RESULT MODEL --output proof.json makes a certificate of it"
+    require(not result, f"this is a result of milp-verix, not its proof: {how}")
     proof = PROOF(proof)
     trees, shown, stated = proof["trees"], proof["points"], proof["claim"]
     require(hashlib.sha256(model).hexdigest() == stated["sha256"], "this is another network")
@@ -56,4 +59,6 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
         yield sets.no_part(claim, stated["no_part"], proof["no_part"])
     if "importance" in stated:
         yield from sets.importance(claim, stated["importance"], proof["importance"])
-    yield f"VERIFIED: {len(claim.kept)} features keep the prediction, and {len(shown)} are needed"
+    keep = "1 feature keeps" if len(claim.kept) == 1 else f"{len(claim.kept)} features keep"
+    needed = "1 is" if len(shown) == 1 else f"{len(shown)} are"
+    yield f"VERIFIED: {keep} the prediction, and {needed} needed"

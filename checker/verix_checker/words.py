@@ -77,7 +77,8 @@ def words(stated: Any, net: Any, text: str) -> Iterator[str]:
     single = all(group == [i] for i, group in enumerate(groups))
     yield f"features: {len(groups)}, {'one for each input' if single else said(groups)}"
     fixed = [feature for feature in range(len(groups)) if feature not in free]
-    yield f"fixed features: {said(fixed)}; the other {len(free)} are free"
+    others = "the other one is" if len(free) == 1 else f"the other {len(free)} are"
+    yield f"fixed features: {said(fixed)}; {others} free"
     yield text
 
 

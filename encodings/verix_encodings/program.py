@@ -209,7 +209,7 @@ class Program(ProgramData):
         """
         target, weights = Path(path), np.asarray(cost, dtype=np.float64)
         if target.suffix.lower() not in _WRITERS:
-            raise ValueError(f"a program is written as .lp or .mps, not as {target.name!r}")
+            raise ValueError(f"a program is written as .lp or .mps, not as {target.suffix!r}")
         if weights.shape != (self.columns,):
             raise ValueError(
                 f"the cost has shape {weights.shape}, the program {self.columns} columns"

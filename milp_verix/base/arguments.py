@@ -31,6 +31,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _LARGEST = int(np.finfo(np.float64).max)
+_MOST_LISTED = 10_000_000
+"""Numbers of a range, which takes no memory itself until it is made a list."""
 _DEPTH = 8
 """Lists in lists beyond this depth are refused, among them lists that hold themselves."""
 
@@ -194,6 +196,8 @@ def _fault(value: Any, depth: int) -> str | None:
         return "a whole number beyond those of float64" if abs(value) > _LARGEST else None
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         return "masked entries: fill them, or leave them out"
+    if isinstance(value, range) and value[_MOST_LISTED:]:
+        return f"a range of more than {_MOST_LISTED:,} numbers"
     if not isinstance(value, list | tuple | set | frozenset):
         return None
     if not depth:

@@ -33,7 +33,8 @@ class Answering:
 
     def same_answer(self, other: object) -> bool:
         """Return whether ``other`` is the same but for seconds, versions and the machine."""
-        return comparable(self, _OF_THE_RUN) == comparable(other, _OF_THE_RUN)
+        own = type(other) is type(self)
+        return own and comparable(self, _OF_THE_RUN) == comparable(other, _OF_THE_RUN)
 
 
 class Compared:

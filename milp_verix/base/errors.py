@@ -105,16 +105,21 @@ _LONGEST = 250
 """Characters of another library's message, so that a line of an error has 400 at most."""
 
 
-_NO_NUMBER = re.compile(
-    r"(?s)could not convert string to float: (.*)|float\(\) argument must be .*, not '([\w.]+)'"
+_PLAIN = (
+    (r"(?s)could not convert string to float: (.*)", "{} is no number"),
+    (r"float\(\) argument must be .*, not '([\w.]+)'", "an object of the class {} is no number"),
+    (r"'([\w.]+)' object is not iterable", "an object of the class {} is no list"),
+    (r"'([\w.]+)' object cannot be .* integer", "an object of the class {} is no whole number"),
 )
+"""What Python says of values of other kinds, and what it means."""
 
 
 def said(error: BaseException) -> str:
-    """Return an error's message, in plain words where Python reads no number or a too long one."""
+    """Return an error's message, in plain words where Python reads no number, or no list."""
     text = str(error)
-    if match := _NO_NUMBER.fullmatch(text):
-        return f"{match[1] or f'an object of the class {match[2]}'} is no number"
+    for pattern, plain in _PLAIN:
+        if match := re.fullmatch(pattern, text):
+            return plain.format(match[1])
     return LONG_NUMBER if "set_int_max_str_digits" in text else text
 
 

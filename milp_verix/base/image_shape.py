@@ -4,7 +4,7 @@ import operator
 from collections.abc import Sequence
 from math import isqrt, prod
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, shown
 
 Shape = tuple[int, ...]
 
@@ -44,17 +44,17 @@ def image_shape_of(given: Sequence[int] | None, input_shape: Shape) -> Shape | N
         shape = tuple(operator.index(length) for length in given)
     except TypeError as error:
         raise InputError(
-            f"image_shape is (height, width) or (height, width, channels), got {given!r}"
+            f"image_shape is (height, width) or (height, width, channels), got {shown(given)}"
         ) from error
     if prod(shape) != prod(input_shape):
         raise InputError(
-            f"image_shape={shape} has {prod(shape)} values, the network's input has "
+            f"image_shape={shown(shape)} has {prod(shape)} values, the network's input has "
             f"{prod(input_shape)} (shape {input_shape})"
         )
     if image_layout(shape) is None:
         raise InputError(
-            f"image_shape={shape} is no image: expected height and width of at least 4 pixels, "
-            "and 1, 3 or 4 channels behind or before them if it has any"
+            f"image_shape={shown(shape)} is no image: expected height and width of at least 4 "
+            "pixels, and 1, 3 or 4 channels behind or before them if it has any"
         )
     if image_layout(input_shape) is not None and _pixels(shape) != _pixels(input_shape):
         raise InputError(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from milp_verix.base.arguments import path_of
 from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError
 from milp_verix.base.files import write_atomically
@@ -91,9 +92,10 @@ class Certificate(Compared):
             raise InputError(f"there is no certificate to write: {self.reason}")
         text = json.dumps(self.data, separators=(",", ":"))
         if path is not None:
-            write_atomically(Path(path), text)
+            target = path_of(path, "path")
+            write_atomically(target, text)
             if self.model is not None:
-                write_atomically(Path(path).parent / str(self.model_name), self.model.decode())
+                write_atomically(target.parent / str(self.model_name), self.model.decode())
         return text
 
 

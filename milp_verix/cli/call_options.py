@@ -6,6 +6,7 @@ gets :class:`GivenOptions`.
 
 import ast
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
@@ -107,11 +108,16 @@ def groups_in(given: str, option: str, network: LoadedModel) -> Any:
     return given if given == "pixels" else numbers_in(given, option, network, ("pixels",))
 
 
+def features_in(text: str, option: str, network: LoadedModel) -> Any:
+    """Return the features in ``text``, numbers or names, or the list or mask in a file."""
+    return numbers_in(text, option, network) if _names_file(text) else words_in(text)
+
+
 def set_in(file: str, option: str, network: LoadedModel) -> Any:
-    """Return the set in a file: indices, a mask, or the explanation that milp-verix wrote."""
+    """Return features as above, or those of the explanation that milp-verix wrote to a file."""
     path = Path(file)
     if ".json" not in path.suffixes[-2:]:
-        return numbers_in(file, option, network)
+        return features_in(file, option, network)
     with refusing(f"{option}: cannot read {path}", OSError, ValueError):
         content = json_in(path)
     if isinstance(content, dict) and not all(value in (True, False) for value in content.values()):
@@ -122,12 +128,6 @@ def set_in(file: str, option: str, network: LoadedModel) -> Any:
             "mask, or a result of milp-verix"
         )
     return content
-
-
-def _free(text: str, option: str, network: LoadedModel) -> Any:
-    if text == "all":
-        return None
-    return numbers_in(text, option, network) if _names_file(text) else words_in(text)
 
 
 def _radius(given: float | str, option: str, network: LoadedModel) -> Any:
@@ -142,7 +142,8 @@ def radii_in(text: str, option: str, network: LoadedModel) -> list[Any]:
 
 
 def _names_file(given: float | str) -> bool:
-    return isinstance(given, str) and given.endswith((".npy", ".json"))
+    # of another kind, too: a refusal of it names the kinds that are read
+    return isinstance(given, str) and re.search(r"\.(npy|npz|json|csv|txt)(:|$)", given) is not None
 
 
 _TYPES: Mapping[str, tuple[Any, dict[str, Any]]] = {
@@ -167,7 +168,8 @@ _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
     "radii": radii_in,
     "not": lambda flag, _option, _network: not flag,
     "shape": lambda text, option, net: image_shape_of(shape_in(text, option), net.input_shape),
-    "free": _free,
+    "features": features_in,
+    "free": lambda text, option, net: None if text == "all" else features_in(text, option, net),
     "numbers": numbers_in,
     "names": names_in,
     "order": order_in,

@@ -27,8 +27,10 @@ from milp_verix.comparison.prepared import Prepared, prepare
 from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
 from milp_verix.comparison.surroundings import dropped_by, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
+from milp_verix.inputs.radii import Labels, features_listed
 from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
+from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash
@@ -95,18 +97,22 @@ def read_checks(path: str | Path, features: int) -> tuple[tuple[int, ...], ...]:
         raise InputError(
             f"the checks in {path} are on {data.get('features')} features, here are {features}"
         )
-    return as_checks(data["checks"], lambda free: indices_of(free, features))
+    labels = Labels(None, features)
+    return as_checks(
+        data["checks"],
+        lambda free: indices_of(features_listed(free, labels, "checks"), features, "checks"),
+    )
 
 
 def as_checks(
-    given: Sequence[Sequence[int | str]], indices: Callable[[Sequence[int | str]], list[int]]
+    given: Sequence[Sequence[int | str]], indices: Callable[[Sequence[int | str]], Sequence[int]]
 ) -> tuple[tuple[int, ...], ...]:
     """Return ``given`` as checks; ``InputError`` unless it lists lists of distinct features.
 
     ``indices`` returns the indices of the features in such a list.
     """
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InputError("checks are a list of lists of features")
+        raise InputError("checks are a list of lists or masks of features")
     if not given:
         raise InputError("the list of checks is empty: there is nothing to compare")
     return tuple(tuple(indices(free)) for free in given)
@@ -331,7 +337,7 @@ def _checks_in(
         return None
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
-    return as_checks(checks, partial(problem.features.indices, argument="free"))
+    return as_checks(checks, lambda free: features_in(free, problem, "checks"))
 
 
 def _median(runs: list[Run]) -> Run:

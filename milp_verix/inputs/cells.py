@@ -111,7 +111,7 @@ def number_in_cell(name: str, value: Any, *, text: bool, truth: bool) -> float:
 def _remedy_for_missing(name: str) -> str:
     return (
         "fill it in, or leave the row out; if the model takes missing values, describe the inputs "
-        f"with missing=[{name!r}]"
+        f"with missing=[{name!r}, …]"
     )
 
 

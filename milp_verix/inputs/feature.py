@@ -63,6 +63,8 @@ class Feature:
             raise InputError(f"a feature is named by a text, got {self.name!r}")
         if not isinstance(self.unit, str | None):
             raise InputError(f"{self.name}: the unit is a text, got {shown(self.unit)}")
+        if not isinstance(self.values, list | tuple):
+            raise InputError(f"{self.name}: values are a list of texts, got {shown(self.values)}")
         refuse_surrogates([self.name, self.unit or "", *self.values], "a feature's name or word")
         require_one_of(KINDS, self.kind, f"kind of {self.name}")
         if not isinstance(self.one_hot, bool):
@@ -301,7 +303,7 @@ def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
     given = tuple(values) if listing else ()
     words = tuple(str(word) if isinstance(word, bool) else word for word in given)
     if not words or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"{name}: values are a list of texts, got {shown(values)}")
+        raise InputError(f"{name}: values are a list of texts, none empty, got {shown(values)}")
     if twice := next((word for word in words if words.count(word) > 1), None):
         way = ", for NaN, None or a word of its own: write one word for all" * (twice == MISSING)
         raise InputError(f"{name}: the value {twice!r} is listed twice{way}")

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import detached
-from milp_verix.base.errors import InputError, listed
+from milp_verix.base.errors import InputError, listed, said
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
@@ -326,8 +326,8 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; ``InputError`` for anything else."""
     try:
         array = np.asarray(detached(x))
-    except (TypeError, ValueError) as error:  # TypeError: bfloat16 of PyTorch
-        raise InputError(f"the input is not an array: {error}") from error
+    except (TypeError, ValueError, RecursionError) as error:  # TypeError: bfloat16 of PyTorch
+        raise InputError(f"the input is not an array: {said(error)}") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"the input has type {array.dtype}, expected numbers")
     return array

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Count
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend_calls
@@ -96,7 +97,8 @@ class Verdict:
     @property
     def point(self) -> NDArray[np.float64]:
         """The witness of a claim that is refuted, flat, in float64."""
-        assert self.witness is not None
+        if self.witness is None:
+            raise InputError("there is no witness: the claim is not refuted")
         return self.witness.reshape(-1).astype(np.float64)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.errors import InputError, listed, refusing, shown
+from milp_verix.base.errors import InputError, listed, shown
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.feature import continuous
 from milp_verix.inputs.frame import is_frame
@@ -121,8 +121,13 @@ def own_radii(
     epsilon: Any = given.epsilon
     named = hasattr(epsilon, "keys")
     if isinstance(epsilon, list | tuple) and any(isinstance(one, list | tuple) for one in epsilon):
-        with refusing("epsilon is no array of radii", ValueError):  # rows of different lengths
+        try:
             epsilon = np.asarray(epsilon)
+        except ValueError as error:
+            raise InputError(
+                "epsilon has lists of different lengths, expected a radius for each coordinate, of "
+                f"shape {shapes[0]}; give each of several radii as a list or file of its own"
+            ) from error
     depth = epsilon.ndim if isinstance(epsilon, np.ndarray) else isinstance(epsilon, list | tuple)
     if depth > 1:
         found = np.asarray(epsilon)
@@ -130,7 +135,7 @@ def own_radii(
         if tuple(size for size in found.shape if size != 1) not in plain:
             raise InputError(
                 f"epsilon has the shape {found.shape}, expected that of the input, {shapes[0]}: a "
-                "radius for each coordinate"
+                "radius for each coordinate; give each of several radii a list or file of its own"
             )
         epsilon = found.reshape(-1)
     if given.inputs is not None or not (named or depth):

@@ -281,11 +281,12 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("must", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
         """features that the explanation must contain, by names or indices. A feature among them
         that is not needed is listed in ``unknown``.""",
-        Line("I,J,…", "Features, by numbers or names, that must be explained.", "words")),
+        Line("I,J,…|FILE", """Features, by numbers or names, that must be explained; FILE is
+            a .npy or .json list or mask.""", "features")),
     Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("minimum", "many"),
         """features that it must not contain; ``InputError`` if these alone can change the
         prediction.""",
-        Line("I,J,…", "Features that must not be explained.", "words")),
+        Line("I,J,…|FILE", "Features that must not be explained.", "features")),
     Option("gap", "float", "0.0", NUMBER, ("minimum", "many"),
         """stop once ``(cost − lower bound) / cost`` is at most this.""",
         Line("NUMBER",
@@ -309,7 +310,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         _COSTS),
     Option("must_not", "str | Sequence[str | int]", "()", NAMES, ("contrastive",),
         """features that a counterfactual must not change, by names or indices.""",
-        Line("I,J,…", "Features, by numbers or names, that must not change.", "words")),
+        Line("I,J,…|FILE", """Features, by numbers or names, that must not change; FILE is
+            a .npy or .json list or mask.""", "features")),
     Option("minimise", "str", '"features"', TEXT, ("contrastive", "many"),
         """``"features"`` or ``"distance"``.""",
         Line("features|distance",
@@ -326,7 +328,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("explanation", "FeatureSetLike | None", "None", ANYTHING, ("inflate",),
         """the features to keep, as for :func:`milp_verix.audit`; by default those of
         :func:`milp_verix.explain`.""",
-        Line("FILE",
+        Line("I,J,…|FILE",
             """The features to keep, as for audit; by default those that explain finds.""",
             "set")),
     Option("rows", "Any", "None", ANYTHING, ("inflate",),
@@ -350,9 +352,9 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         array or list of bool or of 0.0 and 1.0 (of 0 and 1 with two axes or more) with an entry for
         each coordinate, each pixel or each feature; or an :class:`Explanation`, whose groups
         :func:`milp_verix.audit` takes if ``features`` is None.""",
-        Line("FILE",
-            """The explanation: a .json list of features, a mask of the input or its pixels (.json
-            or .npy), or a result that explain --json wrote.""", "set")),
+        Line("I,J,…|FILE",
+            """The explanation: features by numbers or names, a list or a mask of the input or its
+            pixels (.json or .npy), or a result that explain --json wrote.""", "set")),
     Option("sound_only", "bool", "False", FLAG, ("audit",),
         """whether to end once soundness is decided.""",
         Line("", "End once soundness is decided.", "flag")),
@@ -362,9 +364,9 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         Line("", "Search the smallest sound set, too.", "flag")),
     Option("feature", "str | int | Sequence[str | int]", REQUIRED, FEATURE, ("relevance",),
         """the protected feature, or several, by names or indices.""",
-        Line("NAME[,NAME…]",
-            """The protected features, by name or number; several count as one.""", "words",
-            flag="protected")),
+        Line("NAME[,NAME…]|FILE",
+            """The protected features, by name or number; several count as one. FILE is a .npy or
+            .json list or mask.""", "features", flag="protected")),
     Option("index", "str", '"shapley"', TEXT, ("importance",),
         """``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.""",
         Line("shapley|holler-packel|deegan-packel|responsibility", "The power index.")),
@@ -378,7 +380,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("radius",),
         """the features that change together, by indices or names; all of them by default.""",
         Line("all|NAME[,NAME…]|FILE",
-            """Features that change together; FILE is a .npy or .json list.""", "free")),
+            """Features that change together; FILE is a .npy or .json list or mask.""", "free")),
     Option("each", "bool", "False", FLAG, ("radius",),
         """whether to bracket the radius of each feature alone instead.""",
         Line("", "Bracket the radius of each feature alone.", "flag")),
@@ -481,7 +483,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
     Option("free", "Sequence[int | str] | None", "None", ANYTHING, ("export",),
         """the features that may change, by indices or names; all of them by default.""",
         Line("all|NAME[,NAME…]|FILE",
-            """Features that may change; FILE is a .npy or .json list.""", "free")),
+            """Features that may change; FILE is a .npy or .json list or mask.""", "free")),
     Option("quadratic", "bool", "False", FLAG, ("export",),
         """for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that enclose
         it.""",

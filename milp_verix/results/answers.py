@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from milp_verix.base.arguments import path_of
 from milp_verix.base.comparable import Answering
 from milp_verix.base.errors import InputError, printable
 from milp_verix.base.number_text import counted, percent_of
@@ -93,7 +94,7 @@ class Rules(Answering):
         Certificates need the ``network``; each is searched for at most ``time_limit`` seconds.
         Returns the paths written. Raises ``InputError`` where ``folder`` is none.
         """
-        place, written = Path(folder), list[Path]()
+        place, written = path_of(folder, "folder"), list[Path]()
         if not place.is_dir():
             raise InputError(f"{folder} is no folder: make it first")
         for number, rule in enumerate(self.rules, 1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from milp_verix.base.arguments import INTEGER, PATH, checked, path_of
 from milp_verix.base.comparable import Answering, Compared
 from milp_verix.base.errors import InputError
 from milp_verix.base.files import replacing
@@ -370,6 +371,7 @@ class Comparison(Answering, Compared):
         state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
         return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"
 
+    @checked(path=PATH.or_none(), indent=INTEGER.or_none())
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the comparison as JSON, and write it to ``path`` if given."""
         from milp_verix.results import comparison_files
@@ -391,7 +393,7 @@ class Comparison(Answering, Compared):
         """
         from milp_verix.results.comparison_files import EACH_COLUMNS, each_line, written_as_csv
 
-        if path is not None and Path(path).suffix == ".parquet":
+        if path is not None and path_of(path, "path").suffix == ".parquet":
             from milp_verix.results.comparison_files import write_parquet
 
             write_parquet(self.each(), Path(path))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from milp_verix.base.errors import InputError, printable
@@ -152,10 +153,10 @@ class Explanation(Certified, Drawn, Result):
         if feature is None:
             return Stated.sentence(self)  # a class with slots is made twice
         names = list(self.feature_names or ())
-        index = names.index(feature) if feature in names else feature
-        if index not in self.counterfactuals:
+        index = names.index(feature) if isinstance(feature, str) and feature in names else feature
+        if not isinstance(index, Integral) or index not in self.counterfactuals:
             raise InputError(
-                f"feature {feature!r} has no counterfactual: it is not in the explanation"
+                f"feature {feature!r:.60} has no counterfactual: it is not in the explanation"
             )
         found = self.counterfactuals[int(index)]
         return printable(shown.sentences.counterfactual_sentence(self, found))

@@ -145,6 +145,8 @@ def read_data(source: str | Path) -> tuple[Data, str]:
     with refusing(f"cannot read {where}"), refusing(f"{where} is not JSON", ValueError):
         data = parsed(str(source)) if is_text else json_in(path_of(source, "source"))
     found = data.get("schema") if isinstance(data, dict) else None
+    if found is None:
+        raise InputError(f"{where} is no result of milp-verix, such as one that --json wrote")
     if found != SCHEMA:
         raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
     return data, where

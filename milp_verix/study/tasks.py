@@ -49,6 +49,8 @@ FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Compar
 
 LIMITS = ("time_limit", "check_time_limit", "memory")
 _GIVEN_BY_THE_STUDY = ("network", "x", "progress", "snapshots", "resume", "task", "checks")
+_LISTED = ("solvers", "formulations", "against", "must", "must_not")
+"""Arguments that take one name or number, or a list of them."""
 _LONGEST = 500
 _ROUNDING = 1e-6
 
@@ -131,10 +133,20 @@ def tasks_of(
             lasting = {
                 name: options for name, options in setting.options.items() if name not in passing
             }
-            content = [hashed, identity, setting.task, lasting, version()]
+            content = [hashed, identity, setting.task, _one_way(lasting), version()]
             text = json.dumps(content, sort_keys=True)
             key = hashlib.sha256(text.encode()).hexdigest()
             yield Task(key, index, name, x, problem, setting, hashed, notes)
+
+
+def _one_way(value: Any, name: str = "") -> Any:
+    """Return a part of JSON as it is told in one way: 1 as 1.0, and one name as it is in a list."""
+    if isinstance(value, dict):
+        return {key: _one_way(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [*map(_one_way, value)]
+    value = float(value) if type(value) is int else value
+    return [value] if name in _LISTED and value is not None else value
 
 
 def value_in_json(value: Any, name: str) -> Any:

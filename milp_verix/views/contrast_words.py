@@ -72,9 +72,9 @@ def _held_text(found: ContrastiveExplanation) -> str:
     one_way = any(f.only for i, f in enumerate(features) if i not in found.must_not)
     if not found.must_not:
         return " that keeps to the given directions" * one_way
-    names = found.feature_names
+    names = labels_of(found)
     text = counted(len(found.must_not), "given feature")
-    if names is not None and len(found.must_not) <= _NAMED:
+    if names.names is not None and len(found.must_not) <= _NAMED:
         text = " and ".join(names[feature] for feature in found.must_not)
     return f" that leaves {text} alone{' and keeps to the given directions' * one_way}"
 
@@ -131,7 +131,7 @@ def directions_of(found: ContrastiveExplanation) -> list[str]:
         return []
     parts = []
     for direction, one, several in (("up", "rises", "rise"), ("down", "falls", "fall")):
-        names = [found.inputs.names[feature] for feature in _one_way(found, direction)]
+        names = [labels_of(found)[feature] for feature in _one_way(found, direction)]
         if names:
             parts.append(f"{joined(names)} only {one if len(names) == 1 else several}")
     return parts

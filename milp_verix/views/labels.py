@@ -9,7 +9,7 @@ import numpy as np
 from milp_verix.base.image_shape import image_layout
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.explanation import Explanation
-from milp_verix.views.wording import as_one, joined, listed_texts, shortened
+from milp_verix.views.wording import as_one, joined, listed_texts, shortened, value_text
 
 SHOWN = 12
 """Number of features that a list shows; it counts the remaining ones."""
@@ -34,7 +34,7 @@ class FeatureLabels:
     def __getitem__(self, feature: int) -> str:
         """Return ``"age"``, ``"row 3 column 5"`` or ``"feature 7"``."""
         if self.names is not None:
-            return self.names[feature]
+            return as_one(self.names[feature])
         if self.places is None:
             return f"feature {feature}"
         words = zip(("row", "column", "channel"), self.places[feature], strict=False)
@@ -91,7 +91,7 @@ def labels_of(result: Result, image_shape: tuple[int, ...] | None = None) -> Fea
     values = None
     if result.inputs is not None:
         texts = zip(result.inputs.features, result.inputs.texts(result.input), strict=True)
-        values = tuple(as_one(text) if one.values else text for one, text in texts)
+        values = tuple(value_text(one, text) for one, text in texts)
     return FeatureLabels(_places(result.groups, shape), result.feature_names, values)
 
 
@@ -102,12 +102,12 @@ def change_texts(result: Result, other: Counterfactual, first: str | None = None
     changes = result.inputs.changes(result.input, other.input)
     units = {feature.name: f" {feature.unit}" for feature in result.inputs.features if feature.unit}
     labels, places = labels_of(result), {n: at for at, n in enumerate(result.inputs.names)}
-    words = {feature.name for feature in result.inputs.features if feature.values}
-    names = sorted(changes, key=lambda name: name != first)
+    names = sorted(changes, key=lambda name: labels[places[name]] != first)
     return [
         f"{labels[places[name]]}: {before.removesuffix(units.get(name, ''))} → {after}"
         for name in names
-        for before, after in [map(as_one, changes[name]) if name in words else changes[name]]
+        for kind in [result.inputs.features[places[name]]]
+        for before, after in [[value_text(kind, text) for text in changes[name]]]
     ]
 
 

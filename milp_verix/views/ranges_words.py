@@ -87,7 +87,7 @@ def ranges_facts(found: Ranges) -> Facts:
 def range_text(found: Ranges, one: FeatureRange) -> str:
     """Return a range alone: ``"31 to 47 years"``, ``"sales or tech-support"``, ``"all"``."""
     if one.words is not None:
-        return _listed(one.words, "or")
+        return _listed(_kind(found, one), one.words, "or")
     ((low, above), (high, below)), unit = ends_shown(found, one), _unit(found, one)
     if low == high:
         return f"{low}{unit}"
@@ -154,7 +154,7 @@ def _next(found: Ranges, one: FeatureRange) -> list[str]:
             after = wording.named_prediction(found, beyond.counterfactual.prediction)
         fields.setdefault(after, []).append(value)
     return [
-        f"{_listed(values, 'or')}: {after}"
+        f"{_listed(kind, values, 'or')}: {after}"
         if len(values) <= _WORDS
         else f"{len(values)} other words: {after}"
         for after, values in fields.items()
@@ -235,12 +235,14 @@ def _words(found: Ranges, one: FeatureRange) -> str:
     words, kind = one.words or (), _kind(found, one)
     missing = [word for word in (kind.values if kind else ()) if word not in words]
     if len(words) > _WORDS and len(missing) < len(words) and missing:
-        return f"any but {_listed(missing, 'and')}"
-    return "anything" if not missing and len(words) > 1 else _listed(words, "or")
+        return f"any but {_listed(kind, missing, 'and')}"
+    return "anything" if not missing and len(words) > 1 else _listed(kind, words, "or")
 
 
-def _listed(words: Sequence[str], last: str) -> str:
-    return wording.joined(map(wording.as_one, words), last)
+def _listed(kind: Feature | None, words: Sequence[str], last: str) -> str:
+    return wording.joined(
+        (wording.value_text(kind, word) if kind else word for word in words), last
+    )
 
 
 def _unit(found: Ranges, one: FeatureRange) -> str:

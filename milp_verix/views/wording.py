@@ -17,6 +17,7 @@ from milp_verix.base.number_text import (
     percent,
 )
 from milp_verix.base.stored_kinds import Prediction
+from milp_verix.inputs.feature import MISSING, Feature
 from milp_verix.inputs.radii import common_share
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.question import Classification, Regression
@@ -29,7 +30,13 @@ _REACHES = {
     "l2": "by at most {} in length",
 }
 _SHOWN_OUTPUTS = 3
-_SEVERAL = re.compile(r"[,;] | (?:and|or|→) |^any(?:thing$| but )")
+_READ_ON = re.compile(
+    r"^$|^\s|\s$|[“”]|[,;:] | (?:and|as|are|but|is|or|stays?|than|to|while|with|→) "
+    r"|^(?:[<>≤≥=±]|any(?:thing)?$|(?:any|above|as|at|below|between|down|from|less|missing|more|not"
+    r"|over|under|up|whatever|within) )",
+    re.IGNORECASE,
+)
+"""Texts that may be read as more than one word of a column: as several, or as a condition."""
 
 
 def prediction_text(prediction: Prediction, digits: int = 4) -> str:
@@ -111,9 +118,15 @@ def joined(texts: Iterable[str], word: str = "and") -> str:
     return f"{', '.join(first)} {word} {last}" if first else last
 
 
-def as_one(word: str) -> str:
-    """Return a word of a column, in quotes where a sentence would read several in it."""
-    return f"“{word}”" if _SEVERAL.search(word) else word
+def as_one(text: str) -> str:
+    """Return the name or word of a column, in quotes where it may be read as more than that."""
+    return f"“{text}”" if _READ_ON.search(text) else text
+
+
+def value_text(feature: Feature, text: str) -> str:
+    """Return a value: a word as by :func:`as_one`, and in quotes “missing” that is not missing."""
+    own = text == MISSING and not feature.missing
+    return f"“{text}”" if own else as_one(text) if feature.values else text
 
 
 def listed_texts(texts: list[str], noun: str, most: int) -> str:
@@ -163,7 +176,8 @@ def radius_text(result: Result, *, short: bool = False) -> str:
 
 def one_radius(result: Result) -> bool:
     """Return whether all numbers of an array have one radius that ends, given once or for each."""
-    return not described(result) and (not result.radii or len({*result.radii, inf}) == 2)
+    radii = result.radii
+    return not described(result) and (not radii or min(radii) == max(radii) < inf)
 
 
 def own_radii(result: Result) -> bool:

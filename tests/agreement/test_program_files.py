@@ -176,7 +176,7 @@ def test_lp_files_are_as_people_write_them(tmp_path: Path) -> None:
 def test_a_program_is_written_as_something_known(tmp_path: Path) -> None:
     program = encoding_by("big_m").program
     cost = np.zeros(program.columns)
-    with pytest.raises(ValueError, match=r"\.lp or \.mps, not as 'check\.txt'"):
+    with pytest.raises(ValueError, match=r"\.lp or \.mps, not as '\.txt'"):
         program.write(tmp_path / "check.txt", cost)
     with pytest.raises(ValueError, match="cost has shape"):
         program.write(tmp_path / "check.lp", cost[1:])

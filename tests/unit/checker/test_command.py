@@ -136,6 +136,15 @@ def test_files_in_the_other_order(folder: Path, capsys: pytest.CaptureFixture[st
     assert "name the model first" in capsys.readouterr().out
 
 
+def test_a_result_in_the_place_of_its_proof(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It said that no field is called “against or bounds or …”."""
+    (folder / "result.json").write_text('{"schema": 3, "kind": "audit"}', encoding="utf-8")
+    assert main([str(folder / "model.onnx"), str(folder / "result.json")]) == 1
+    assert "milp-verix certify RESULT MODEL" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())

@@ -85,7 +85,7 @@ def test_rules_and_whole_numbers_are_said() -> None:
         "rule: 1 x0 + -1/3 x1 <= 2 or 4 x1 < 5/2",
         "rule: never",
         "features: 2, [[1], [0]]",
-        "fixed features: [0]; the other 1 are free",
+        "fixed features: [0]; the other one is free",
     ]
     said = bound_words({"bound": 3, "costs": [1, "1/2"], "must": [0], "must_not": [1]}, "verified")
     told = "no explanation costs less than 3: verified; costs: [1, 1/2], must: [0], must_not: [1]"

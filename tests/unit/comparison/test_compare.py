@@ -396,7 +396,7 @@ def test_the_bars_are_as_long_as_the_seconds() -> None:
         ({"checks": [[64]]}, "feature 64 is out of range"),
         ({"checks": [[0, 0]]}, "lists a feature twice"),
         ({"checks": "all"}, "checks are a list of lists"),
-        ({"checks": [0.5, 1]}, "free lists features by their integer indices"),
+        ({"checks": [0.5, 1]}, "checks lists features by their integer indices"),
         ({"task": "all"}, "unknown task 'all'; choose one of check, explain, minimum"),
         ({"checks": [[0]], "task": "explain"}, "leave checks or task out"),
         ({"checks": [[0]], "time_limit": 0}, "time_limit must be positive"),
@@ -428,3 +428,11 @@ def test_one_name_is_a_list_of_one() -> None:
 def test_options_that_there_are_not(options: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         compare(network(), X, **options)
+
+
+def test_checks_are_lists_or_masks_as_free_features_are() -> None:
+    model, mask = network(), np.zeros((8, 8), dtype=bool)
+    mask[0, 3] = mask[2, 1] = True
+    options = {"epsilon": 0.01, "solvers": "highs"}
+    found = compare(model, images()[0], checks=[mask, mask.reshape(-1).tolist(), [3]], **options)
+    assert found.checks == ((3, 17), (3, 17), (3,))

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import milp_verix
 from milp_verix import Explanation, InputError, Problem, Search, load_network
 from milp_verix.cli.app import app
+from milp_verix.views.wording import one_radius
 from tests.support.onnx_models import build, loaded, node, weights
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -51,7 +52,7 @@ def test_a_sweep_over_arrays_of_radii() -> None:
 def test_nested_lists_are_an_array_of_radii() -> None:
     for given in (RADII.tolist(), RADII.reshape(1, 1, 8, 8).tolist()):
         assert Problem(MODEL, IMAGES[0], epsilon=given).radii == tuple(RADII.reshape(-1).tolist())
-    with pytest.raises(InputError, match="epsilon is no array of radii"):
+    with pytest.raises(InputError, match="epsilon has lists of different lengths"):
         Problem(MODEL, IMAGES[0], epsilon=[[0.1, 0.2], [0.1]])
 
 
@@ -155,3 +156,14 @@ def test_equal_radii_on_the_command_line(tmp_path: Path) -> None:
         assert told.exit_code == 0, told.output
         assert "ε = 0.125 (L∞)" in told.output
         assert "their ranges" not in told.output
+
+
+@pytest.mark.parametrize("question", ["explain", "contrastive"])
+def test_a_radius_that_ends_is_told_beside_others_that_do_not(question: str) -> None:
+    """With one radius for some and infinity for others, all were told as free in the domain."""
+    radii = np.full((8, 8), np.inf)
+    radii[0, 0] = 0.125
+    problem = milp_verix.Problem(MODEL, IMAGES[0], epsilon=radii)
+    found = getattr(problem, question)(search=milp_verix.Search(time_limit=1))
+    assert not one_radius(found)
+    assert "ε = ∞" not in str(found) + found.sentence()

@@ -290,3 +290,33 @@ def test_a_path_that_no_system_takes_is_refused(suffix: str) -> None:
 def test_a_single_radius_in_an_array_is_counted_in_the_singular(network: Any) -> None:
     with pytest.raises(mv.InputError, match="epsilon has 1 radius, but there are 4 features"):
         mv.explain(network, ROWS[0], epsilon=np.array([0.1]))
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda one, _: one.sentence(np.zeros(3)), "has no counterfactual"),
+        (lambda one, _: one.sentence({1}), "has no counterfactual"),
+        (lambda one, net: net.scores_at(nested()), "the input is not an array"),
+        (lambda one, net: mv.certify(net, one).to_json(3), "path must be the path of a file"),
+        (lambda one, net: mv.check(net, ROWS[0], [], epsilon=0).point, "the claim is not refuted"),
+        (lambda one, net: mv.check(net, ROWS[0], [], epsilon=0, features=3), "int is no list"),
+        (lambda one, net: mv.explain(net, ROWS[0], epsilon=range(10**9)), "a range of more than"),
+        (lambda one, net: mv.Feature("a", "integer", values=Path("b")), "values are a list"),
+    ],
+)
+def test_values_of_other_kinds_are_refused_in_our_words(
+    ask: Callable[[Any, Any], Any], told: str, network: Any
+) -> None:
+    """They ended in errors of Python and NumPy."""
+    one = mv.explain(network, ROWS[0], epsilon=0.01)
+    assert not one.same_answer(np.zeros(3))
+    with pytest.raises(mv.InputError, match=told):
+        ask(one, network)
+
+
+def nested() -> list[Any]:
+    """Return a list that holds itself."""
+    found: list[Any] = [1]
+    found.append(found)
+    return found

@@ -235,7 +235,8 @@ def test_another_network_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [(3, "got int"), ("none.json", "cannot read"), ("{}", "has schema None")]
+    ("given", "message"),
+    [(3, "got int"), ("none.json", "cannot read"), ("{}", "is no result of milp-verix")],
 )
 def test_other_things_are_no_results(given: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):

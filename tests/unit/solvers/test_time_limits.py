@@ -1,6 +1,7 @@
 """Limits hold for each solve of a session, the later ones too; limits of work end it alike."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,16 +13,17 @@ from verix_encodings.arrays import FloatArray
 from verix_encodings.work import UNITS_PER_SECOND, worked
 
 
-def _loaded(solver: str) -> tuple[Session, FloatArray]:
-    """Return a session with minutes of work in it, and the cost to minimise."""
+def _loaded(solver: str, integer: bool = True) -> tuple[Session, FloatArray]:
+    """Return a session with minutes of work in it, or its relaxation, and the cost to minimise."""
     if reason := SOLVERS[solver].unavailable():
         pytest.skip(reason)
     network = network_of(random_layers(np.random.default_rng(0), (100, 80, 80, 5)))
     box = Interval(np.full(100, 0.2), np.full(100, 0.8))
     encoding = encode(network, crown_bounds(network, box))
     cost, _ = encoding.output.row(0, encoding.program.columns)
+    program = encoding.program
     session = open_session(solver)
-    session.load(encoding.program)
+    session.load(replace(program, integer=program.integer & integer))
     return session, -cost
 
 
@@ -61,10 +63,15 @@ def test_a_limit_of_work_ends_a_solve_at_the_same_place_each_time(solver: str) -
         assert np.array_equal(one.point, other.point)
 
 
-def test_highs_ends_a_solve_at_a_limit_of_work_that_its_own_clock_does_not_see() -> None:
-    session, cost = _loaded("highs")
-    limit, reading = UNITS_PER_SECOND // 50, worked()
-    result = session.minimise(cost, Targets(seconds=5, work=limit))
+@pytest.mark.parametrize("integer", [True, False])
+def test_highs_ends_a_solve_at_a_limit_of_work_that_its_own_clock_does_not_see(
+    integer: bool,
+) -> None:
+    """Its callbacks look at the limit: that of branch and bound, and that of the simplex method."""
+    session, cost = _loaded("highs", integer)
+    limit, reading, started = UNITS_PER_SECOND // 50, worked(), time.monotonic()
+    result = session.minimise(cost, Targets(seconds=20, work=limit))
     session.close()
     assert result.status is SolveStatus.TIME_LIMIT
     assert limit <= worked() - reading < 4 * limit
+    assert time.monotonic() - started < 15  # it was 20 where the callback did not look

@@ -81,6 +81,17 @@ def test_the_key_is_the_same_with_defaults_said_and_with_other_limits_of_time() 
     assert setting(time_limit=1.0).options["time_limit"] == 1.0
 
 
+def test_the_key_is_the_same_in_other_words() -> None:
+    for kind, ways in {
+        "compare": [{"solvers": "highs"}, {"solvers": ["highs"]}, {"solvers": ("highs",)}],
+        "explain": [{"against": 3, "domain": (0, 1)}, {"against": [3], "domain": (0.0, 1.0)}],
+        "minimum": [{"must": "7"}, {"must": ["7"]}],
+    }.items():
+        assert len({key(kind=kind, **way) for way in ways}) == 1
+    groups = key(features=[list(range(64))]), key(features=np.arange(64))
+    assert groups[0] != groups[1]
+
+
 def test_the_key_depends_on_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key()
     monkeypatch.setattr(tasks, "version", lambda: "9.9")

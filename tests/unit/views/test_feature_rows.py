@@ -23,7 +23,7 @@ def test_features_have_names_values_and_changes() -> None:
     page = shown(table(7, epsilon=0.5))
     assert rows(page) == [
         ["feature", "value", "becomes class 5 with"],
-        [f"{HOSTILE} (explanation)", "2", "→ 2.5"],
+        [f"“{HOSTILE}” (explanation)", "2", "→ 2.5"],
         ["age (irrelevant)", "7", ""],
         ["capital-gain (irrelevant)", "3", ""],
         ["hours (irrelevant)", "4", ""],
