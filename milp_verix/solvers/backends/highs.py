@@ -12,10 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
@@ -25,16 +22,9 @@ from milp_verix.solvers.session import (
     Targets,
     deferred_interrupt,
     spend_solve,
-    start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import (
-    HIGHS_DROPS,
-    HIGHS_HEURISTICS,
-    HIGHS_LEAN,
-    Options,
-    highs_options,
-)
+from milp_verix.solvers.solver_facts import Options, SolverFacts, Words, floored, settable
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
@@ -43,41 +33,80 @@ from verix_encodings.work import spend
 _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 
 
+_HEURISTICS = tuple(
+    f"mip_heuristic_run_{name}"
+    for name in ("feasibility_jump", "rins", "rens", "root_reduced_cost")
+)
+# set anew for each solve
+_OF_A_SOLVE = {
+    "presolve": ("off", "choose"),
+    # an effort of zero alone leaves most of them running
+    "mip_heuristic_effort": (0.0, 0.05),
+    **dict.fromkeys(_HEURISTICS, (False, True)),
+    "mip_allow_cut_separation_at_nodes": (False, True),
+    "mip_detect_symmetry": (False, True),
+    "mip_abs_gap": (0.0, 1e-6),
+}
+_LEAN = {name: ours for name, (ours, _) in _OF_A_SOLVE.items()}
+_GENERAL = {name: shipped for name, (_, shipped) in _OF_A_SOLVE.items()} | {"mip_abs_gap": 0.99}
+
+OPTIONS = settable(
+    "presolve off or choose or on, parallel off or choose or on, threads 1 to 1024, "
+    "random_seed 0 to 2147483647, simplex_strategy 0 to 4, mip_heuristic_effort 0.0 to 1.0, "
+    + "".join(f"{name} true or false, " for name in _HEURISTICS)
+    + "mip_allow_cut_separation_at_nodes true or false, mip_allow_restart true or false, "
+    "mip_detect_symmetry true or false, mip_max_nodes 0 to 2147483647"
+)
+FACTS = SolverFacts(
+    "highs",
+    "MIT",
+    tolerances=floored(
+        1e-10,
+        "primal_feasibility_tolerance dual_feasibility_tolerance",
+        "mip_feasibility_tolerance",
+    ),
+    # entries up to small_matrix_value are dropped from the matrix without a word
+    ours={"mip_rel_gap": (0.0, 1e-4), "small_matrix_value": (1e-12, 1e-9), **_OF_A_SOLVE},
+    always={"output_flag": (False, True)},
+    words=Words(
+        threads="threads",
+        seed="random_seed",
+        gap="mip_rel_gap",
+        presolve="presolve",
+        cuts="mip_allow_cut_separation_at_nodes",
+        heuristics=" ".join(("mip_heuristic_effort", *_HEURISTICS)),
+    ),
+    options=OPTIONS | settable("mip_rel_gap 0.0 to 1.0"),
+    suffix=".opt",
+    dropped=1e-12,
+)
+
+
 class HighsSession(OwnSession):
     """One ``Highs`` object, kept between solves."""
 
-    name = "highs"
-    dropped = HIGHS_DROPS
+    facts, package = FACTS, "highspy"
     capabilities = frozenset(
         {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
     )
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        import highspy
-
-        super().__init__(given)
-        self._highspy: Any = highspy
-        self._highs: Any = self._highspy.Highs()
+    def _open(self) -> None:
+        self._model = self._package.Highs()
         self._integer = False
         self._holds_above = np.inf
-        self._deadline: Deadline = NO_LIMIT
         self._per_iteration = 0
         self._late = False
         self._interrupt = Interrupt()
-        self.version = self._highs.version()
-        log = {"output_flag": True, "log_to_console": False, "log_file": given.log}
-        own = {**given.settings, **(log if given.log else {})}
-        usual = {"threads": threads, "output_flag": False}
-        usual = usual if given.shipped else highs_options(threads, tolerances)
-        self.parameters = {**usual, **own}
-        set_options(self._highs, self.parameters)
+        self.version = self._model.version()
+        if log := self._given.log:
+            told = {"output_flag": True, "log_to_console": False, "log_file": log}
+            self.parameters = {**self.parameters, **told}
+        set_options(self._model, self.parameters)
         self._root_bound: float | None = None
         self._first_seconds: float | None = None
         self._began = 0.0
-        self._highs.cbMipInterrupt += self._on_mip
-        self._highs.cbSimplexInterrupt += self._on_simplex
+        self._model.cbMipInterrupt += self._on_mip
+        self._model.cbSimplexInterrupt += self._on_simplex
 
     def _on_mip(self, event: Any) -> None:
         # set both ways: the flag outlives the solve that it stopped
@@ -99,36 +128,30 @@ class HighsSession(OwnSession):
         return self._late or self._interrupt.pending
 
     def _build(self, kept: Program) -> None:
-        pass_program(self._highs, kept)
+        pass_program(self._model, kept)
 
-    def _grow(self, program: Program, old: Program) -> None:
-        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self._change(np.arange(old.columns), *ends)
-        add_rest(self._highs, program, old.columns, old.rows)
-        for j in np.flatnonzero(program.integer[old.columns :]).tolist():
-            kind = self._highspy.HighsVarType.kInteger
-            self._highs.changeColIntegrality(old.columns + j, kind)
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        add_rest(self._model, program, columns, rows)
+        for j in np.flatnonzero(program.integer[columns:]).tolist():
+            self._model.changeColIntegrality(columns + j, self._package.HighsVarType.kInteger)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
+        self._model.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        highs, program = self._highs, self._before("minimising")
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        highs = self._model
         self._integer = bool(program.integer.any())
         self._per_iteration = units_of_iteration(program)
-        targets = targets.within(self._given.seconds)
-        usual = _GENERAL if targets.whole else HIGHS_LEAN
+        usual: Options = _GENERAL if targets.whole else _LEAN
         usual = {} if self._given.shipped else usual
         for option, value in {**usual, **self._given.settings}.items():
             highs.setOptionValue(option, value)
         columns = np.arange(program.columns, dtype=np.int32)
         highs.changeColsCost(columns.size, columns, cost)
-        start = start_of(targets, columns.size)
-        if start is not None and self._integer:
-            solution = self._highspy.HighsSolution()
-            solution.col_value = start.tolist()
+        if targets.start is not None and self._integer:
+            solution = self._package.HighsSolution()
+            solution.col_value = targets.start.tolist()
             highs.setSolution(solution)
-        self._deadline = targets.deadline()
         spend_solve(program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)
@@ -139,7 +162,7 @@ class HighsSession(OwnSession):
         with deferred_interrupt() as self._interrupt:
             again_if_failed(highs, highs.run())
             left = self._deadline.seconds
-            timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
+            timed_out = highs.getModelStatus() == self._package.HighsModelStatus.kTimeLimit
             if timed_out and left > 0.1 * targets.seconds:
                 # a version whose limit counts from the session's first solve
                 highs.setOptionValue("time_limit", highs.getRunTime() + left)
@@ -149,7 +172,7 @@ class HighsSession(OwnSession):
         return self._result(ran - before if ran >= before else ran)
 
     def _result(self, seconds: float) -> SolveResult:
-        highs, status_of = self._highs, self._highspy.HighsModelStatus
+        highs, status_of = self._model, self._package.HighsModelStatus
         native = highs.getModelStatus()
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,
@@ -170,7 +193,7 @@ class HighsSession(OwnSession):
         elif status is SolveStatus.OPTIMAL:
             # a linear program has a dual bound only once it is solved
             bound = float(info.objective_function_value)
-        feasible = self._highspy.SolutionStatus.kSolutionStatusFeasible
+        feasible = self._package.SolutionStatus.kSolutionStatusFeasible
         point, duals = None, None
         solution = highs.getSolution()
         if info.primal_solution_status == feasible:
@@ -195,8 +218,8 @@ class HighsSession(OwnSession):
         )
 
     def close(self) -> None:
-        self._highs.clearCallbacks()
-        self._highs.clear()
+        self._model.clearCallbacks()
+        self._model.clear()
 
 
 def again_if_failed(model: Any, status: Any) -> None:
@@ -269,14 +292,4 @@ def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
         raise SolverError(f"HiGHS refuses {program.rows - rows} more rows, {new} more columns")
 
 
-_GENERAL: Options = {
-    "presolve": "choose",
-    "mip_heuristic_effort": 0.05,
-    **dict.fromkeys(HIGHS_HEURISTICS, True),
-    "mip_allow_cut_separation_at_nodes": True,
-    "mip_detect_symmetry": True,
-    "mip_abs_gap": 0.99,
-}
-
-
-SOLVER = own_solver(HighsSession, "MIT", "highspy")
+SOLVER = own_solver(HighsSession)

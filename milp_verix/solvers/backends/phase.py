@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
@@ -33,7 +34,7 @@ from milp_verix.solvers.session import (
     deferred_interrupt,
     refuse_beyond,
 )
-from milp_verix.solvers.solver_parameters import HIGHS_DROPS
+from milp_verix.solvers.solver_facts import SolverFacts
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
@@ -171,18 +172,21 @@ class _Loaded:
 class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
-    name = "phase"
-    largest_big_m = np.inf
-    dropped = HIGHS_DROPS
+    facts = SolverFacts(
+        "phase", "BSD-3-Clause, HiGHS MIT", largest_big_m=np.inf, dropped=highs.FACTS.dropped
+    )
+    package = highs.HighsSession.package
     capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
-        super().__init__(given)
         self._lp = WarmLp(threads, tolerances)
-        self.version = self._lp.version
         self._state: _Loaded
+        super().__init__(threads, tolerances, given)
+
+    def _open(self) -> None:
+        self.version = self._lp.version
 
     def load(self, program: Program) -> None:
         refuse_beyond(self, program)
@@ -331,4 +335,4 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
     return False
 
 
-SOLVER = own_solver(PhaseSession, "BSD-3-Clause, HiGHS MIT", "highspy")
+SOLVER = own_solver(PhaseSession)

@@ -19,10 +19,17 @@ import numpy as np
 
 from milp_verix.base.errors import first_line, meant, shown
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.backends import cbc
+from milp_verix.solvers.backends import cbc, gurobi, highs
 from milp_verix.solvers.session import constraints_of, finite
-from milp_verix.solvers.solver_parameters import SolverParameters, parameters_of
-from milp_verix.solvers.trust import Attempt, FamilySession, FamilySolver, Outcome, Solve
+from milp_verix.solvers.solver_facts import SolverFacts, settable
+from milp_verix.solvers.trust import (
+    Attempt,
+    FamilySession,
+    FamilySolver,
+    Outcome,
+    Solve,
+    facts_of,
+)
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -37,6 +44,15 @@ class PulpSolver(FamilySolver):
     name: str = "pulp"
     native: str = _BUNDLED
     package = "PuLP MIT"
+    allowed = {  # noqa: RUF012
+        _BUNDLED: cbc.OPTIONS,
+        "COIN_CMD": cbc.OPTIONS,
+        "GUROBI": gurobi.OPTIONS,
+        "HiGHS": highs.OPTIONS,
+        "HiGHS_CMD": settable("threads 1 to 1024"),
+        "SCIP_CMD": settable("maxNodes 0 to 2147483647"),
+        "SCIP_PY": settable("maxNodes 0 to 2147483647"),
+    }
 
     def unavailable(self) -> str | None:
         try:
@@ -82,11 +98,8 @@ class PulpSession(FamilySession):
         warnings.simplefilter("ignore")
         self._pulp: Any = pulp
         self._rows: list[Any] = []
-        parameters = parameters_of(solver.native)
-        self._arguments = {
-            **_arguments(pulp, solver.native, parameters, threads, tolerances),
-            **solver.options,
-        }
+        usual = _arguments(pulp, solver.native, facts_of(solver.native), threads, tolerances)
+        self._arguments = {**usual, **solver.options}
         version = f"{_version_of(pulp, solver)} (PuLP {pulp.__version__})"
         super().__init__("pulp", solver, version)
         self.parameters = self._arguments
@@ -158,10 +171,10 @@ def _sum(pulp: Any, coefficients: FloatArray, columns: IntArray, variables: Sequ
 
 
 def _arguments(
-    pulp: Any, native: str, parameters: SolverParameters, threads: int, tolerances: Tolerances
+    pulp: Any, native: str, facts: SolverFacts, threads: int, tolerances: Tolerances
 ) -> dict[str, Any]:
     """Return the settings that PuLP's class for a solver takes."""
-    settings = parameters.options(threads, tolerances)
+    settings = facts.usual(threads, tolerances)
     arguments: dict[str, Any] = {"msg": False}
     if native in (_BUNDLED, "COIN_CMD"):
         listed = [f"{option} {value}" for option, value in settings.items() if option != "threads"]
