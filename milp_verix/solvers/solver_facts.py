@@ -48,6 +48,7 @@ class SolverFacts:
     to big-Ms of ``largest_big_m`` and coefficients of ``largest_coefficient``, over ``partition``
     formulations or not; entries of up to ``dropped`` are not kept in its matrix. If it calls a
     program with the row ``c·v ≤ t`` infeasible, costs are at least ``t − slack · max(1, |t|)``.
+    ``proofs`` says what all of them rest on.
     """
 
     name: str
@@ -66,6 +67,7 @@ class SolverFacts:
     partition: bool = True
     dropped: float = 1e-9
     slack: float = 1e-7
+    proofs: str = "its dual bound"
 
     @property
     def shared(self) -> dict[str, str]:

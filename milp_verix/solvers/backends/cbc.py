@@ -1,4 +1,4 @@
-"""CBC as a subprocess, on an MPS file of our own: the binary that PuLP brings, or one on the path.
+"""A CBC binary, on an MPS file of ours: the one that PuLP brings, or one on the path.
 
 CBC reports an optimum but no dual bound, prints eight digits, and prunes nodes that could improve
 the incumbent by no more than its ``increment``. Proofs are made in two ways. With a cutoff,
@@ -105,6 +105,7 @@ FACTS = SolverFacts(
     largest_coefficient=1e9,
     partition=False,
     dropped=1e-13,
+    proofs='"infeasible" under a cutoff, or its optimum less the rounding of its eight digits',
 )
 
 

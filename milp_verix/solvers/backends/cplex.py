@@ -85,6 +85,7 @@ FACTS = SolverFacts(
     ),
     suffix=".prm",
     dropped=1e-10,
+    proofs="its dual bound; that of L2 balls, by the barrier method, less 1e-7 of its size",
 )
 
 

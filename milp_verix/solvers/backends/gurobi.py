@@ -1,4 +1,4 @@
-"""Gurobi, in process through gurobipy's matrix interface.
+"""Gurobi through gurobipy, by its matrix interface.
 
 The licence that comes with the package stops at 2000 columns or 2000 rows. ``BestObjStop`` and
 ``BestBdStop`` end a solve early.

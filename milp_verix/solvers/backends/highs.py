@@ -1,4 +1,4 @@
-"""HiGHS, in process through highspy: the session that others are modelled on.
+"""HiGHS through highspy: the session that others are modelled on.
 
 Lean parameters (no presolve, heuristics, symmetry detection or cuts at nodes, gaps of zero) are
 several times faster than the defaults on these programs. A solve stops early on either answer: the

@@ -50,7 +50,9 @@ _STATUS = {
 class OrtoolsSession(OwnSession):
     """One solver, with its model."""
 
-    facts = replace(scip.FACTS, name="ortools", suffix="", dropped=_EPSILON)
+    facts = replace(
+        scip.FACTS, name="ortools", suffix="", dropped=_EPSILON, proofs="its dual bound, or cutoff"
+    )
     package = "ortools"
     capabilities = FULL - {"general"}
 

@@ -1,4 +1,4 @@
-"""Branch and bound over the phases, on one warm linear program of HiGHS.
+"""Branch and bound over phases of ReLUs on one warm linear program of HiGHS.
 
 The binaries of an encoding are phases of activations. Relaxed to [0, 1] they give the triangle
 relaxation; fixing one to 0 or 1 is a change of two bounds, and the simplex basis stays. A node is
@@ -173,7 +173,12 @@ class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
     facts = SolverFacts(
-        "phase", "BSD-3-Clause, HiGHS MIT", largest_big_m=np.inf, dropped=highs.FACTS.dropped
+        "phase",
+        "BSD-3-Clause, HiGHS MIT",
+        # phases are fixed exactly
+        largest_big_m=np.inf,
+        dropped=highs.FACTS.dropped,
+        proofs="row duals, evaluated with rounding accounted for",
     )
     package = highs.HighsSession.package
     capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})

@@ -1,4 +1,4 @@
-"""FICO Xpress, through the matrix calls of its own package, in a process of its own.
+"""FICO Xpress through its own package, by matrix calls, in a process of its own.
 
 The community licence that comes with the package is limited in size, and its package warns of it.
 Early stops are its notifications of bounds and points; an amount by which it would cut off what
