@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions, read_name_options
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
+    FULL,
     Session,
     SolveResult,
     Targets,
@@ -118,7 +119,7 @@ class OwnSession:
     facts: ClassVar[SolverFacts]
     package: ClassVar[str]
     version: str
-    capabilities: frozenset[str]
+    capabilities: frozenset[str] = FULL
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = MappingProxyType({})
     _errors: tuple[type[Exception], ...] = ()
@@ -235,6 +236,9 @@ class OwnSession:
         self._program = self._model = None
 
 
+Result = TypeVar("Result")
+
+
 class LicenceFallback:
     """Solves with ``primary``; what is beyond its licence goes to ``open_other()``."""
 
@@ -267,23 +271,13 @@ class LicenceFallback:
         )
 
     def load(self, program: Program) -> None:
-        self._program = program
-        self._current = self._primary
-        try:
-            self._primary.load(program)
-        except LicenceLimitError as error:
-            self._hand_over(error)
+        self._program, self._current = program, self._primary
+        self._tried(lambda: self._primary.load(program))
 
     def extend(self, program: Program) -> None:
         self._program = program
-        if self._current is self._other:
-            self.handed_over += 1
-        try:
-            extend(self._current, program)
-        except LicenceLimitError as error:
-            if self._current is self._other:
-                raise
-            self._hand_over(error)
+        self.handed_over += self._current is self._other
+        self._tried(lambda: extend(self._current, program))
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         assert self._program is not None
@@ -291,13 +285,18 @@ class LicenceFallback:
         self._current.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        result = self._tried(lambda: self._current.minimise(cost, targets))
+        return self._current.minimise(cost, targets) if result is None else result
+
+    def _tried(self, act: Callable[[], Result]) -> Result | None:
+        """Return what ``act`` does; None if the program is the other solver's from now on."""
         try:
-            return self._current.minimise(cost, targets)
+            return act()
         except LicenceLimitError as error:
             if self._current is self._other:
                 raise
             self._hand_over(error)
-            return self._current.minimise(cost, targets)
+            return None
 
     def close(self) -> None:
         self._primary.close()

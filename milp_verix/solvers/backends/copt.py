@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
-from milp_verix.solvers.session import (
-    FULL,
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
 from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -54,7 +47,7 @@ class CoptSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
     facts, package = FACTS, "coptpy"
-    capabilities = FULL - {"priorities"}
+    capabilities = OwnSession.capabilities - {"priorities"}
 
     def _open(self) -> None:
         self._errors, kind = (self._package.CoptError,), self._package.COPT
@@ -147,24 +140,17 @@ class CoptSession(OwnSession):
             kind.INTERRUPTED: SolveStatus.TARGET,
         }.get(model.status, SolveStatus.FAILED)
         bound, point = -np.inf, None
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if model.hasmipsol if model.ismip else status is SolveStatus.OPTIMAL:
                 point = np.array(model.getValues(), dtype=np.float64)[: cost.size]
             if model.ismip or status is SolveStatus.OPTIMAL:
                 told = float(model.bestbnd if model.ismip else model.objval)
                 bound = proven(told, _INFINITY, cost, point, _OF_CUTS if model.qconstrs else 0.0)
         nodes = int(model.nodecnt)
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(model.simplexiter),
-            NODE_LIMIT if model.status == kind.NODELIMIT else f"COPT status {model.status}",
-            root_bound=bound if nodes <= 1 and bound > -np.inf else seen.root,
-            first_seconds=seen.first,
-            seconds=float(model.solvingtime),
-        )
+        detail = NODE_LIMIT if model.status == kind.NODELIMIT else f"COPT status {model.status}"
+        root = bound if nodes <= 1 and bound > -np.inf else seen.root
+        result = SolveResult(status, bound, point, nodes, int(model.simplexiter), detail)
+        return result.timed(root, seen.first, float(model.solvingtime))
 
     def _beyond_licence(self, error: Any) -> bool:
         return bool(error.retcode == _LICENCE_ERROR)

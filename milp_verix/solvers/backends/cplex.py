@@ -4,7 +4,6 @@
 replaces Python's handler of Ctrl-C while it solves, so it runs in a process of its own.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -14,14 +13,7 @@ import numpy as np
 
 from milp_verix.base.errors import SolverError, first_line
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
-from milp_verix.solvers.session import (
-    FULL,
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
 from milp_verix.solvers.solver_facts import SolverFacts, Words, settable
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -93,7 +85,7 @@ class CplexSession(OwnSession):
     """One model, kept between solves."""
 
     facts, package = FACTS, "cplex"
-    capabilities = FULL - {"general"}
+    capabilities = OwnSession.capabilities - {"general"}
 
     def _open(self) -> None:
         self._errors = (self._package.exceptions.CplexError,)
@@ -180,9 +172,9 @@ class CplexSession(OwnSession):
         if targets.start is not None and program.integer.any() and not program.quadratic_rows:
             values = [list(range(cost.size)), targets.start.tolist()]
             model.MIP_starts.add(values, model.MIP_starts.effort_level.solve_fixed)
-        began, ticks = model.get_time(), model.get_dettime()
+        ticks = model.get_dettime()
         slack = _BARRIER_SLACK if program.quadratic_rows else 0.0
-        watch = _Watch(self._package, targets.holds_above, began, slack)
+        watch = _Watch(self._package, targets.holds_above, model.get_time(), slack)
         # 0 is a linear program, which takes none
         model.set_callback(watch, watch.context.id.global_progress * (model.get_problem_type() > 0))
         spend_solve(program, 0)
@@ -196,32 +188,26 @@ class CplexSession(OwnSession):
         spend(int((model.get_dettime() - ticks) * _UNITS_PER_TICK))
         if "dettime" in result.detail:
             self._deadline.use_up()
-        return replace(result, seconds=model.get_time() - began)
+        return result
 
     def _result(self, cost: FloatArray, watch: "_Watch") -> SolveResult:
         solution = self._model.solution
         native = solution.status[solution.get_status()]
         status = _STATUS.get(native, SolveStatus.FAILED)
-        sound = status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
         bound, point, whole = -np.inf, None, self._model.get_problem_type() != 0
-        if sound and solution.is_primal_feasible():
+        if status.sound and solution.is_primal_feasible():
             point = np.array(solution.get_values(), dtype=np.float64)[: cost.size]
-        if sound and whole:
+        if status.sound and whole:
             bound = float(solution.MIP.get_best_objective())
         elif status is SolveStatus.OPTIMAL:
             bound = float(solution.get_objective_value())
         bound = proven(bound, self._package.infinity, cost, point, watch.slack)
         nodes = int(solution.progress.get_num_nodes_processed())
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(solution.progress.get_num_iterations()),
-            NODE_LIMIT if native.startswith("node") else native,
-            root_bound=bound if nodes == 0 and bound > -np.inf else watch.root,
-            first_seconds=watch.first,
-        )
+        iterations = int(solution.progress.get_num_iterations())
+        detail = NODE_LIMIT if native.startswith("node") else native
+        root = bound if nodes == 0 and bound > -np.inf else watch.root
+        result = SolveResult(status, bound, point, nodes, iterations, detail)
+        return result.timed(root, watch.first, self._model.get_time() - watch.began)
 
     def _beyond_licence(self, error: Exception) -> bool:
         return _SIZE_LIMIT_ERROR in error.args
@@ -245,7 +231,7 @@ class _Watch:
 
     def __init__(self, package: Any, holds_above: float, began: float, slack: float) -> None:
         self.context, self._infinity = package.callbacks.Context, package.infinity
-        self._holds_above, self._began, self.slack = holds_above, began, slack
+        self._holds_above, self.began, self.slack = holds_above, began, slack
 
     def invoke(self, running: Any) -> None:
         info = self.context.info
@@ -253,7 +239,7 @@ class _Watch:
         if running.get_long_info(info.node_count) == 0 and abs(bound) < self._infinity:
             self.root = bound
         if self.first is None and running.get_int_info(info.feasible):
-            self.first = running.get_double_info(info.time) - self._began
+            self.first = running.get_double_info(info.time) - self.began
         # infinite where there is no point
         if self._holds_above < bound - self.slack * max(1.0, abs(bound)) < self._infinity:
             running.abort()

@@ -10,7 +10,6 @@ import numpy as np
 
 from milp_verix.solvers.own_solver import OwnSession, own_solver
 from milp_verix.solvers.session import (
-    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -62,7 +61,6 @@ class GurobiSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
     facts, package = FACTS, "gurobipy"
-    capabilities = FULL
 
     def _open(self) -> None:
         gp = self._package
@@ -136,9 +134,9 @@ class GurobiSession(OwnSession):
         status = {
             grb.OPTIMAL: SolveStatus.OPTIMAL,
             grb.USER_OBJ_LIMIT: SolveStatus.TARGET,
-            grb.TIME_LIMIT: SolveStatus.TIME_LIMIT,
-            grb.WORK_LIMIT: SolveStatus.TIME_LIMIT,
-            grb.NODE_LIMIT: SolveStatus.TIME_LIMIT,
+            **dict.fromkeys(
+                (grb.TIME_LIMIT, grb.WORK_LIMIT, grb.NODE_LIMIT), SolveStatus.TIME_LIMIT
+            ),
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
         spend_solve(program, 0)
@@ -146,21 +144,15 @@ class GurobiSession(OwnSession):
         if model.Status == grb.WORK_LIMIT:
             self._deadline.use_up()
         found = model.SolCount > 0
-        bound = -np.inf
-        sound = status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
-        if status is SolveStatus.OPTIMAL or (model.IsMIP and sound):
-            bound = float(model.ObjBound)
-        return SolveResult(
-            status,
-            bound if bound > -grb.INFINITY else -np.inf,
-            np.array(self._variables.X, dtype=np.float64) if found else None,
-            int(model.NodeCount),
-            int(model.IterCount),
-            NODE_LIMIT if model.Status == grb.NODE_LIMIT else f"Gurobi status {model.Status}",
-            root_bound=bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root"),
-            first_seconds=seen.get("first"),
-            seconds=float(model.Runtime),
-        )
+        point = np.array(self._variables.X, dtype=np.float64) if found else None
+        known = status is SolveStatus.OPTIMAL or (model.IsMIP and status.sound)
+        bound = float(model.ObjBound) if known and model.ObjBound > -grb.INFINITY else -np.inf
+        counts = int(model.NodeCount), int(model.IterCount)
+        limited = model.Status == grb.NODE_LIMIT
+        detail = NODE_LIMIT if limited else f"Gurobi status {model.Status}"
+        root = bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root")
+        result = SolveResult(status, bound, point, *counts, detail)
+        return result.timed(root, seen.get("first"), float(model.Runtime))
 
     def _beyond_licence(self, error: Any) -> bool:
         return bool(error.errno == _SIZE_LIMIT_ERROR)

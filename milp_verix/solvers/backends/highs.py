@@ -86,25 +86,22 @@ class HighsSession(OwnSession):
     """One ``Highs`` object, kept between solves."""
 
     facts, package = FACTS, "highspy"
+    _integer = _late = False
+    _per_iteration, _began, _holds_above = 0, 0.0, np.inf
+    _root_bound: float | None = None
+    _first_seconds: float | None = None
     capabilities = frozenset(
         {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
     )
 
     def _open(self) -> None:
         self._model = self._package.Highs()
-        self._integer = False
-        self._holds_above = np.inf
-        self._per_iteration = 0
-        self._late = False
         self._interrupt = Interrupt()
         self.version = self._model.version()
         if log := self._given.log:
             told = {"output_flag": True, "log_to_console": False, "log_file": log}
             self.parameters = {**self.parameters, **told}
         set_options(self._model, self.parameters)
-        self._root_bound: float | None = None
-        self._first_seconds: float | None = None
-        self._began = 0.0
         self._model.cbMipInterrupt += self._on_mip
         self._model.cbSimplexInterrupt += self._on_simplex
 
@@ -188,7 +185,7 @@ class HighsSession(OwnSession):
         info = highs.getInfo()
         nodes = max(int(info.mip_node_count), 0) if self._integer else 0
         bound = -np.inf
-        if self._integer and status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if self._integer and status.sound:
             bound = float(info.mip_dual_bound)
         elif status is SolveStatus.OPTIMAL:
             # a linear program has a dual bound only once it is solved
@@ -201,21 +198,9 @@ class HighsSession(OwnSession):
         if not self._integer and solution.dual_valid:
             duals = np.array(solution.row_dual, dtype=np.float64)
         iterations = max(int(info.simplex_iteration_count), 0)
-        root, first = self._root_bound, self._first_seconds
-        if self._integer and nodes <= 1 and bound > -np.inf:
-            root = bound
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            iterations,
-            detail,
-            duals,
-            root_bound=root if root is not None and np.isfinite(root) else None,
-            first_seconds=first,
-            seconds=seconds,
-        )
+        root = bound if self._integer and nodes <= 1 and bound > -np.inf else self._root_bound
+        result = SolveResult(status, bound, point, nodes, iterations, detail, duals)
+        return result.timed(root, self._first_seconds, seconds)
 
     def close(self) -> None:
         self._model.clearCallbacks()

@@ -19,7 +19,6 @@ from milp_verix.base.errors import SolverError, first_line, refusing
 from milp_verix.solvers.backends import scip
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
-    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -54,7 +53,7 @@ class OrtoolsSession(OwnSession):
         scip.FACTS, name="ortools", suffix="", dropped=_EPSILON, proofs="its dual bound, or cutoff"
     )
     package = "ortools"
-    capabilities = FULL - {"general"}
+    capabilities = OwnSession.capabilities - {"general"}
 
     def _open(self) -> None:
         self._of: Any = _names()
@@ -175,7 +174,7 @@ class OrtoolsSession(OwnSession):
             native = self._of.LimitProto.Name(ended.limit)
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point, cutoff = -np.inf, None, targets.holds_above
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if answer.solutions:
                 best = answer.solutions[0].primal_solution.variable_values
                 point = np.array(best.values, dtype=np.float64)
@@ -187,17 +186,10 @@ class OrtoolsSession(OwnSession):
         off = np.abs(cost - self._cost)
         bound -= float(off[off > 0] @ ends[off > 0])
         nodes = int(counted.node_count)
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(counted.simplex_iterations),
-            NODE_LIMIT if native == "LIMIT_NODE" else native,
-            root_bound=bound if nodes <= 1 and bound > -np.inf else None,
-            first_seconds=seen[0] if seen else None,
-            seconds=counted.solve_time.ToTimedelta().total_seconds(),
-        )
+        detail = NODE_LIMIT if native == "LIMIT_NODE" else native
+        result = SolveResult(status, bound, point, nodes, int(counted.simplex_iterations), detail)
+        seconds = counted.solve_time.ToTimedelta().total_seconds()
+        return result.timed(bound if nodes <= 1 else None, seen[0] if seen else None, seconds)
 
     def _append(self, lines: list[str]) -> None:
         with Path(str(self._given.log)).open("a", encoding="utf-8") as file:

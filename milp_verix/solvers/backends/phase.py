@@ -235,18 +235,10 @@ class PhaseSession(OwnSession):
             status, bound, detail = SolveStatus.INFEASIBLE, -np.inf, "no phase is feasible"
         elif bound == -np.inf and status is SolveStatus.OPTIMAL:
             status, detail = SolveStatus.FAILED, "columns without ends leave no bound proven"
-        return SolveResult(
-            status,
-            bound,
-            search.point,
-            search.nodes - nodes,
-            search.iterations - iterations,
-            detail,
-            certificate=certificate,
-            root_bound=None if search.root_bound == -np.inf else search.root_bound,
-            first_seconds=None if search.first_at is None else max(search.first_at - began, 0.0),
-            seconds=seconds,
-        )
+        counts = search.nodes - nodes, search.iterations - iterations
+        result = SolveResult(status, bound, search.point, *counts, detail, certificate=certificate)
+        first = None if search.first_at is None else max(search.first_at - began, 0.0)
+        return result.timed(search.root_bound, first, seconds)
 
     def _run(
         self, loaded: _Loaded, search: Search, interrupt: Interrupt

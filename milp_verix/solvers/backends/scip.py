@@ -11,7 +11,6 @@ import numpy as np
 
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
 from milp_verix.solvers.session import (
-    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -81,7 +80,7 @@ class ScipSession(OwnSession):
     """One model; between solves it is in the stage in which it may be changed."""
 
     facts, package = FACTS, "pyscipopt"
-    capabilities = FULL - {"general"}
+    capabilities = OwnSession.capabilities - {"general"}
 
     def _open(self) -> None:
         self.parameters = {"heuristics": self._given.shipped, **self.parameters}
@@ -184,24 +183,16 @@ class ScipSession(OwnSession):
         native = NODE_LIMIT if native.endswith("nodelimit") else native
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point = -np.inf, None
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if model.getNSols():
                 best = model.getBestSol()
                 point = np.array([best[variable] for variable in self._variables], dtype=np.float64)
             bound = proven(float(model.getDualbound()), model.infinity(), cost, point)
-        iterations = int(model.getNLPIterations())
-        root, first = float(model.getDualboundRoot()), self._limit.first_seconds
-        return SolveResult(
-            status,
-            bound,
-            point,
-            int(model.getNTotalNodes()),
-            iterations,
-            native,
-            root_bound=root if abs(root) < model.infinity() else None,
-            first_seconds=first,
-            seconds=float(model.getSolvingTime()),
-        )
+        counts, root = (int(model.getNTotalNodes()), int(model.getNLPIterations())), None
+        if abs(float(model.getDualboundRoot())) < model.infinity():
+            root = float(model.getDualboundRoot())
+        result = SolveResult(status, bound, point, *counts, native)
+        return result.timed(root, self._limit.first_seconds, float(model.getSolvingTime()))
 
 
 def _iteration_limit(package: Any) -> Any:

@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
-from milp_verix.solvers.session import (
-    FULL,
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
 from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -68,7 +61,6 @@ class XpressSession(OwnSession):
     """One problem, kept between solves."""
 
     facts, package = FACTS, "xpress"
-    capabilities = FULL
 
     def _open(self) -> None:
         xpress = self._package
@@ -204,7 +196,7 @@ class XpressSession(OwnSession):
             }.get(why, status)
         bound, point = -np.inf, None
         whole = told.optimizetypeused == kinds.OptimizeType.MIP
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if found in (kinds.SolStatus.OPTIMAL, kinds.SolStatus.FEASIBLE):
                 point = np.array(problem.getSolution(), dtype=np.float64)[: cost.size]
             if whole or status is SolveStatus.OPTIMAL:
@@ -214,17 +206,11 @@ class XpressSession(OwnSession):
         nodes, root = int(told.nodes), self._seen.get("root", -np.inf)
         if whole and nodes <= 1 and bound > -np.inf:
             root = bound
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(told.simplexiter),
-            NODE_LIMIT if why == kinds.StopType.NODELIMIT else f"{ended.name}, {found.name}, {why}",
-            root_bound=root if abs(root) < _INFINITY else None,
-            first_seconds=self._seen.get("first"),
-            seconds=float(told.time),
-        )
+        words = f"{ended.name}, {found.name}, {why}"
+        detail = NODE_LIMIT if why == kinds.StopType.NODELIMIT else words
+        result = SolveResult(status, bound, point, nodes, int(told.simplexiter), detail)
+        root = root if abs(root) < _INFINITY else None
+        return result.timed(root, self._seen.get("first"), float(told.time))
 
     def _beyond_licence(self, error: Exception) -> bool:
         return "Problem has too many" in str(error)
