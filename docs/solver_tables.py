@@ -80,7 +80,7 @@ def _solvers() -> str:
         told = inspect.getdoc(import_module(solver.kind.__module__)) or ""
         told = " ".join(told.split())
         what = told[: min(told.find(end) % len(told) for end in (":", ";", ". ", ", by", ", in"))]
-        process = "in process" if isinstance(solver.begin, type) else "a process of its own"
+        process = "a process of its own" if solver.apart else "in process"
         process = "a process for each solve" if name == "cbc" else process
         install = f"`pip install '.[{name}]'`" if name in EXTRAS else "always"
         install = "always, with PuLP; or a `cbc` on the path" if name == "cbc" else install

@@ -13,7 +13,7 @@ and opens.
 
 from collections import UserDict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -28,7 +28,6 @@ from milp_verix.base.errors import (
     shown,
 )
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.solvers.backends import highs
 from milp_verix.solvers.own_solver import LicenceFallback, OwnSolver
 from milp_verix.solvers.session import (
     Session,
@@ -54,19 +53,30 @@ class _Backends(UserDict[str, Any]):
 FAMILIES = ("pulp", "pyomo")
 """Families of solvers that have a name behind a colon."""
 
-_NAMES = ("highs", "phase", "cbc", "gurobi", "scip", "xpress", "copt", "cplex", "ortools")
+NAMES = ("highs", "phase", "cbc", "gurobi", "scip", "xpress", "copt", "cplex", "ortools")
 SOLVERS: UserDict[str, Solver] = _Backends(
-    {name: name for name in _NAMES} | {name: f"{name}_solvers" for name in FAMILIES}
+    {name: name for name in NAMES} | {name: f"{name}_solvers" for name in FAMILIES}
 )
 """The solvers of programs that have a name of their own."""
 
-OWN_ENGINES: dict[str, Solver] = {
-    name: replace(
-        highs.SOLVER, base=name, licence="BSD-3-Clause, HiGHS MIT", capabilities=frozenset()
-    )
-    for name in ("split", "beta", "leaves")
-}
-"""Engines that decide checks without programs; HiGHS solves programs that are no checks for them.
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """An engine that decides checks; HiGHS solves programs that are no checks for it."""
+
+    name: str
+    licence: str = "BSD-3-Clause, HiGHS MIT"
+    capabilities: frozenset[str] = frozenset()
+
+    def unavailable(self) -> str | None:
+        return SOLVERS["highs"].unavailable()
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
+        return SOLVERS["highs"].open(threads=threads, tolerances=tolerances)
+
+
+OWN_ENGINES: dict[str, Solver] = {name: _Engine(name) for name in ("split", "beta", "leaves")}
+"""Engines that decide checks without programs.
 
 They are in :mod:`milp_verix.oracle.engines`.
 """

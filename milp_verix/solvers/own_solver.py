@@ -30,34 +30,30 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 
-def missing(package: str) -> str | None:
-    """Return why ``package`` cannot be used and what to do, or None if it can."""
-    try:
-        import_module(package)
-    except ImportError as error:
-        return f"{package} does not import ({error}): pip install {package}"
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class OwnSolver:
-    """The solver called ``base`` with sessions of a class of ours, and the ``options`` of its name.
+    """The solver with sessions of the class ``kind``, and the ``options`` of its name.
 
-    ``lacking`` returns why it cannot be used, or None; ``begin`` opens a session with a number of
-    threads, tolerances and options.
+    ``apart`` for sessions in a process of their own, where a solver holds Python's lock or swallows
+    Ctrl-C.
     """
 
     kind: type["OwnSession"]
-    base: str
-    licence: str
-    capabilities: frozenset[str]
-    lacking: Callable[[], str | None]
-    begin: Callable[[int, Tolerances, NameOptions], Session]
+    apart: bool = False
     options: NameOptions = NO_OPTIONS
 
     @property
     def name(self) -> str:
-        return self.options.name or self.base
+        return self.options.name or self.kind.facts.name
+
+    @property
+    def licence(self) -> str:
+        facts = self.kind.facts
+        return facts.licence + (f", free up to {facts.free}" if facts.free else "")
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return self.kind.capabilities
 
     @property
     def strict(self) -> bool:
@@ -68,30 +64,13 @@ class OwnSolver:
         return replace(self, options=read_name_options(name, self.kind.facts, pairs))
 
     def unavailable(self) -> str | None:
-        return self.lacking()
+        return self.kind.lacking()
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
-        return self.begin(threads, tolerances, self.options)
-
-
-def own_solver(kind: type["OwnSession"], *, apart: bool = False) -> OwnSolver:
-    """Return the solver with sessions of the class ``kind``.
-
-    ``apart`` for sessions in a process of their own, where a solver holds Python's lock or swallows
-    Ctrl-C.
-    """
-    facts, begin = kind.facts, partial(_begin_apart, kind) if apart else kind
-    licence = facts.licence + (f", free up to {facts.free}" if facts.free else "")
-    lacking = partial(missing, kind.package)
-    return OwnSolver(kind, facts.name, licence, kind.capabilities, lacking, begin)
-
-
-def _begin_apart(
-    kind: Any, threads: int, tolerances: Tolerances, given: NameOptions
-) -> RemoteSession:
-    return RemoteSession(partial(kind, threads, tolerances, given))
+        begin = partial(self.kind, threads, tolerances, self.options)
+        return RemoteSession(begin) if self.apart else begin()
 
 
 def proven(
@@ -145,6 +124,15 @@ class OwnSession:
         except self._errors as error:
             text = f"{self.name} gives no licence ({error}): renew it, or use another solver"
             raise SolverUnavailableError(f"{text}, such as highs") from error
+
+    @classmethod
+    def lacking(cls) -> str | None:
+        """Return why the package cannot be used and what to do, or None if it can."""
+        try:
+            import_module(cls.package)
+        except ImportError as error:
+            return f"{cls.package} does not import ({error}): pip install {cls.package}"
+        return None
 
     def _open(self) -> None:
         """Begin with the package: its version, an environment."""

@@ -24,9 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     LONGEST_WAIT,
     SolveResult,
@@ -112,20 +110,24 @@ FACTS = SolverFacts(
 class CbcSession(OwnSession):
     """A program in memory; each solve is a process, with files in a temporary folder."""
 
-    facts, package = FACTS, "milp_verix"
+    facts, package = FACTS, "subprocess"  # it is no package
     capabilities = frozenset({"sos1", "start", "early_stop", "work_limit"})
 
-    def __init__(
-        self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        self._path = path
-        super().__init__(threads, tolerances, given)
+    @classmethod
+    def lacking(cls) -> str | None:
+        none = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
+        return None if binary() else none
 
     def _open(self) -> None:
+        self._path = str(binary())
         try:
             self.version = version_of(self._path)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SolverUnavailableError(f"the CBC binary does not run: {error}") from error
+        # the user's limit is not for the question with a known answer
+        longest, self.longest = self.longest, np.inf
+        ask_control(self)
+        self.longest = longest
 
     def load(self, program: Program) -> None:
         refuse_beyond(self, program)
@@ -265,14 +267,4 @@ def _point(lines: list[str], size: int) -> FloatArray:
     return point
 
 
-def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSession:
-    session = CbcSession(str(binary()), threads, tolerances, given)
-    # not of the question with a known answer
-    session.longest = np.inf
-    ask_control(session)
-    session.longest = given.seconds
-    return session
-
-
-_NONE = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
-SOLVER = replace(own_solver(CbcSession), lacking=lambda: None if binary() else _NONE, begin=_begin)
+SOLVER = OwnSolver(CbcSession)

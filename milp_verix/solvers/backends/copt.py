@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
 from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
 from verix_encodings import Program
@@ -191,4 +191,4 @@ def _watch(package: Any) -> Any:
     return Watch()
 
 
-SOLVER = own_solver(CoptSession, apart=True)
+SOLVER = OwnSolver(CoptSession, apart=True)

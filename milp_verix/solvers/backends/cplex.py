@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import SolverError, first_line
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
 from milp_verix.solvers.solver_facts import SolverFacts, Words, settable
 from verix_encodings import Program
@@ -259,4 +259,4 @@ def _ends(values: FloatArray) -> list[float]:
     return [float(value) for value in np.clip(values, -1e20, 1e20)]
 
 
-SOLVER = own_solver(CplexSession, apart=True)
+SOLVER = OwnSolver(CplexSession, apart=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -215,4 +215,4 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
-SOLVER = own_solver(GurobiSession)
+SOLVER = OwnSolver(GurobiSession)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import SolverError
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     Interrupt,
@@ -277,4 +277,4 @@ def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
         raise SolverError(f"HiGHS refuses {program.rows - rows} more rows, {new} more columns")
 
 
-SOLVER = own_solver(HighsSession)
+SOLVER = OwnSolver(HighsSession)

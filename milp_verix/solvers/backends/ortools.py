@@ -17,7 +17,7 @@ import numpy as np
 
 from milp_verix.base.errors import SolverError, first_line, refusing
 from milp_verix.solvers.backends import scip
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -242,4 +242,4 @@ def _parts(program: Program, columns: int, rows: int) -> tuple[dict[str, Any], .
     )
 
 
-SOLVER = own_solver(OrtoolsSession, apart=True)
+SOLVER = OwnSolver(OrtoolsSession, apart=True)

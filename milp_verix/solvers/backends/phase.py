@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     Interrupt,
     SolveResult,
@@ -332,4 +332,4 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
     return False
 
 
-SOLVER = own_solver(PhaseSession)
+SOLVER = OwnSolver(PhaseSession)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     SolveResult,
@@ -222,4 +222,4 @@ def _iteration_limit(package: Any) -> Any:
 
 
 # it holds Python's lock and swallows Ctrl-C
-SOLVER = own_solver(ScipSession, apart=True)
+SOLVER = OwnSolver(ScipSession, apart=True)

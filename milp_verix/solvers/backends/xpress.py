@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
 from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
 from verix_encodings import Program
@@ -209,8 +209,8 @@ class XpressSession(OwnSession):
         words = f"{ended.name}, {found.name}, {why}"
         detail = NODE_LIMIT if why == kinds.StopType.NODELIMIT else words
         result = SolveResult(status, bound, point, nodes, int(told.simplexiter), detail)
-        root = root if abs(root) < _INFINITY else None
-        return result.timed(root, self._seen.get("first"), float(told.time))
+        known = root if abs(root) < _INFINITY else None
+        return result.timed(known, self._seen.get("first"), float(told.time))
 
     def _beyond_licence(self, error: Exception) -> bool:
         return "Problem has too many" in str(error)
@@ -221,4 +221,4 @@ def _clipped(ends: FloatArray) -> FloatArray:
 
 
 # it holds Python's lock, and brings libraries of its own
-SOLVER = own_solver(XpressSession, apart=True)
+SOLVER = OwnSolver(XpressSession, apart=True)
