@@ -96,7 +96,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def _words() -> str:
     def taking(word: str) -> str:
-        return _listed(name for name, facts in FACTS.items() if word in facts.shared)
+        return _listed(name for name, facts in FACTS.items() if word in facts.words)
 
     settable = _listed(name for name, facts in FACTS.items() if facts.options)
     files = [f"`mine{facts.suffix}` of `{name}`" for name, facts in FACTS.items() if facts.suffix]

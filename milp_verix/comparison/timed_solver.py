@@ -128,7 +128,7 @@ def seeded(name: str, seed: int) -> str:
     """Return the name of a solver with this seed among its options, where its options have one."""
     base, mark, options = name.partition("?")
     solver = solvers.SOLVERS.get(base)
-    takes = isinstance(solver, OwnSolver) and bool(solver.kind.facts.words.seed)
+    takes = isinstance(solver, OwnSolver) and "seed" in solver.kind.facts.words
     if seed == 0 or not takes or "seed=" in options:
         return name
     return f"{name}{'&' if mark else '?'}seed={seed}"

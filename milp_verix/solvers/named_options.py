@@ -143,7 +143,7 @@ def read_options(
         if several and several.keys() <= allowed.keys():
             found |= several
             continue
-        own = option if option in SWITCHES else facts.shared.get(option, option)
+        own = option if option in SWITCHES else facts.words.get(option, option)
         value = _read(allowed[own], text) if own in allowed else None
         if value is None:
             raise refusal(name, facts, allowed, f"{own}={text}", in_python)
@@ -169,7 +169,7 @@ def refusal(
 ) -> InputError:
     """Return the error for an option that a string may not set, with those that it may."""
     option = given.partition("=")[0]
-    words = () if in_python else (*facts.shared, *facts.of_ours)
+    words = () if in_python else (*facts.words, *facts.of_ours)
     several = facts.switched(option, "on").keys()
     values = allowed.get(option) or (("off", "on") if several and several <= allowed.keys() else ())
     text = f"the name of solver {shown(name)} may not set {shown(given)}"

@@ -8,7 +8,7 @@ checks this is several times faster than the defaults.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from milp_verix.base.tolerances import Tolerances
 
@@ -21,18 +21,12 @@ SWITCHES = ("presolve", "cuts", "heuristics")
 """Words that are on and off: at the value that a solver is shipped with, and at ours."""
 
 
-class Words(NamedTuple):
-    """Words that solvers share, and what a solver calls each: one option, or several in a line."""
-
-    threads: str = ""
-    seed: str = ""
-    gap: str = ""
-    presolve: str = ""
-    cuts: str = ""
-    heuristics: str = ""
+def words(text: str) -> dict[str, str]:
+    """Return words that solvers share, and options for each: ``"gap MIPGap, cuts Cuts"``."""
+    return dict(entry.split(" ", 1) for entry in text.split(", "))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SolverFacts:
     """A solver's parameters, the options of its name, and limits within which it is trusted.
 
@@ -58,7 +52,7 @@ class SolverFacts:
     ours: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     always: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     balls: Options = field(default_factory=dict)
-    words: Words = field(default_factory=Words)
+    words: dict[str, str] = field(default_factory=dict)
     options: dict[str, Values] = field(default_factory=dict)
     suffix: str = ""
     least_threads: int = 1
@@ -68,11 +62,6 @@ class SolverFacts:
     dropped: float = 1e-9
     slack: float = 1e-7
     proofs: str = "its dual bound"
-
-    @property
-    def shared(self) -> dict[str, str]:
-        """The words of its own that the solver knows, each with its own name for it."""
-        return {word: own for word, own in self.words._asdict().items() if own}
 
     @property
     def of_ours(self) -> tuple[str, ...]:
@@ -87,7 +76,7 @@ class SolverFacts:
     def shipped(self, threads: int) -> Options:
         """Return the parameters that are set where all others stay as shipped."""
         told = {name: value for name, (value, _) in self.always.items()}
-        if (name := self.words.threads) and threads >= self.least_threads:
+        if (name := self.words.get("threads")) and threads >= self.least_threads:
             told[name] = min(threads, self.options[name][-1])
         return told
 
@@ -99,7 +88,7 @@ class SolverFacts:
             name: text
             if text in self.options[name]
             else self.ours.get(name, (False, True))[text == "on"]
-            for name in self.shared.get(word, "").split()
+            for name in self.words.get(word, "").split()
         }
 
 

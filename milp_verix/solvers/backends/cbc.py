@@ -35,7 +35,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_facts import SolverFacts, Words, settable
+from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from milp_verix.solvers.trust import ask_control
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
@@ -92,7 +92,10 @@ FACTS = SolverFacts(
         "increment": (1e-9, 1e-5),
         **dict.fromkeys(("presolve", "preprocess", "cuts", "heur"), ("off", "on")),
     },
-    words=Words("threads", "randomCbcSeed", "", "presolve preprocess", "cuts", "heur"),
+    words=words(
+        "threads threads, seed randomCbcSeed, presolve presolve preprocess, cuts cuts, "
+        "heuristics heur"
+    ),
     options=OPTIONS
     | settable(
         "randomSeed 0 to 2147483647, randomCbcSeed 0 to 2147483647, presolve off or on, "

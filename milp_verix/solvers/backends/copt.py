@@ -11,7 +11,7 @@ import numpy as np
 
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
-from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
+from milp_verix.solvers.solver_facts import SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND
@@ -33,7 +33,10 @@ FACTS = SolverFacts(
         "MatrixTol": (1e-12, 1e-10),
     },
     balls={"Presolve": -1},  # else it may branch around a ball for ever
-    words=Words("Threads", "RandSeed", "RelGap", "Presolve", "CutLevel", "HeurLevel"),
+    words=words(
+        "threads Threads, seed RandSeed, gap RelGap, presolve Presolve, cuts CutLevel, "
+        "heuristics HeurLevel"
+    ),
     options=settable(
         "Threads 1 to 128, RandSeed 0 to 2147483647, Presolve -1 to 4, CutLevel -1 to 3, "
         "HeurLevel -1 to 3, StrongBranching -1 to 3, ConflictAnalysis -1 to 1, MipTasks -1 to 256, "

@@ -14,7 +14,7 @@ import numpy as np
 from milp_verix.base.errors import SolverError, first_line
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
-from milp_verix.solvers.solver_facts import SolverFacts, Words, settable
+from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -58,13 +58,10 @@ FACTS = SolverFacts(
     },
     # of balls, by its barrier method: by linear cuts it calls some empty that are not
     always={"mip.strategy.miqcpstrat": (1, 0), "barrier.qcpconvergetol": (1e-9, 1e-7)},
-    words=Words(
-        threads="threads",
-        seed="randomseed",
-        gap="mip.tolerances.mipgap",
-        presolve="preprocessing.presolve",
-        cuts="mip.limits.cutsfactor",
-        heuristics="mip.strategy.heuristiceffort",
+    words=words(
+        "threads threads, seed randomseed, gap mip.tolerances.mipgap, "
+        "presolve preprocessing.presolve, cuts mip.limits.cutsfactor, "
+        "heuristics mip.strategy.heuristiceffort"
     ),
     options=settable(
         "threads 1 to 1024, randomseed 0 to 2100000000, lpmethod 0 to 6, emphasis.mip 0 to 5, "

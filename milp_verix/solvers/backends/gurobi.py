@@ -17,7 +17,7 @@ from milp_verix.solvers.session import (
     deferred_interrupt,
     spend_solve,
 )
-from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
+from milp_verix.solvers.solver_facts import SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -50,7 +50,10 @@ FACTS = SolverFacts(
     },
     # else its linear cuts around a ball may end in numerical trouble
     balls={"Presolve": -1},
-    words=Words("Threads", "Seed", "MIPGap", "Presolve", "Cuts", "Heuristics"),
+    words=words(
+        "threads Threads, seed Seed, gap MIPGap, presolve Presolve, cuts Cuts, "
+        "heuristics Heuristics"
+    ),
     options=OPTIONS | settable("MIPGap 0.0 to 1.0"),
     suffix=".prm",
     dropped=1e-13,

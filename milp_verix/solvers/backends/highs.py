@@ -24,7 +24,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_facts import Options, SolverFacts, Words, floored, settable
+from milp_verix.solvers.solver_facts import Options, SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
@@ -68,13 +68,10 @@ FACTS = SolverFacts(
     # entries up to small_matrix_value are dropped from the matrix without a word
     ours={"mip_rel_gap": (0.0, 1e-4), "small_matrix_value": (1e-12, 1e-9), **_OF_A_SOLVE},
     always={"output_flag": (False, True)},
-    words=Words(
-        threads="threads",
-        seed="random_seed",
-        gap="mip_rel_gap",
-        presolve="presolve",
-        cuts="mip_allow_cut_separation_at_nodes",
-        heuristics=" ".join(("mip_heuristic_effort", *_HEURISTICS)),
+    words=words(
+        "threads threads, seed random_seed, gap mip_rel_gap, presolve presolve, "
+        "cuts mip_allow_cut_separation_at_nodes, "
+        f"heuristics mip_heuristic_effort {' '.join(_HEURISTICS)}"
     ),
     options=OPTIONS | settable("mip_rel_gap 0.0 to 1.0"),
     suffix=".opt",

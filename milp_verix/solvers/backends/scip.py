@@ -20,7 +20,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_facts import SolverFacts, Words, settable
+from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -62,12 +62,9 @@ FACTS = SolverFacts(
     # feasibility of a ball's row: below 1e-7 SCIP cuts off nodes with better points, and bounds
     # were up to 6e-4 of themselves above the minimum on 12 of 120 random programs
     balls={"numerics/feastol": 1e-6},
-    words=Words(
-        seed="randomization/randomseedshift",
-        gap="limits/gap",
-        presolve="presolving/maxrounds",
-        cuts="separating/maxrounds separating/maxroundsroot",
-        heuristics="heuristics",
+    words=words(
+        "seed randomization/randomseedshift, gap limits/gap, presolve presolving/maxrounds, "
+        "cuts separating/maxrounds separating/maxroundsroot, heuristics heuristics"
     ),
     # heuristics are no parameter of SCIP's, but a choice of many of them
     options=OPTIONS | settable("limits/gap 0.0 to 1.0, heuristics true or false"),

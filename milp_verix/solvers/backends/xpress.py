@@ -12,7 +12,7 @@ import numpy as np
 
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
-from milp_verix.solvers.solver_facts import SolverFacts, Words, floored, settable
+from milp_verix.solvers.solver_facts import SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -47,7 +47,10 @@ FACTS = SolverFacts(
         "BARGAPSTOP": (1e-12, 0.0),
     },
     balls={"PRESOLVE": 1},  # else its points may miss the ball by 1e-3
-    words=Words("THREADS", "RANDOMSEED", "MIPRELSTOP", "PRESOLVE", "CUTSTRATEGY", "HEUREMPHASIS"),
+    words=words(
+        "threads THREADS, seed RANDOMSEED, gap MIPRELSTOP, presolve PRESOLVE, cuts CUTSTRATEGY, "
+        "heuristics HEUREMPHASIS"
+    ),
     options=settable(
         "THREADS 1 to 1024, RANDOMSEED 0 to 2147483647, PRESOLVE 0 to 1, MIPPRESOLVE -1 to 65535, "
         "CUTSTRATEGY -1 to 3, HEUREMPHASIS -1 to 3, NODESELECTION 1 to 5, VARSELECTION -1 to 9, "

@@ -105,8 +105,8 @@ def test_every_option_that_a_name_may_set_is_known_to_the_solver(name: str) -> N
 def test_words_mean_the_same_to_every_solver_that_has_them() -> None:
     for name in NATIVE:
         facts = _facts(name)
-        assert {"seed", "presolve", "cuts", "heuristics"} <= facts.shared.keys()
-        for word in facts.shared:
+        assert {"seed", "presolve", "cuts", "heuristics"} <= facts.words.keys()
+        for word in facts.words:
             values = {"gap": ["0.5"], "seed": ["3"], "threads": ["3"]}.get(word, ["off", "on"])
             for value in values:
                 assert read_options(name, facts, facts.options, [(word, value)])
