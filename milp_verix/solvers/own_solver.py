@@ -88,7 +88,7 @@ def proven(
 
 
 class OwnSession:
-    """A session that keeps the program, and a model by ``_build``, ``_grow`` and ``_change``.
+    """A session that keeps the program, and a model by ``_build``, ``_add_rest``, ``_change``.
 
     ``_package`` is its solver's ``package``, which raises ``_errors``; ``_open`` begins with it,
     and ``_solve`` minimises until ``_deadline``. ``parameters`` are all that are set; a solve takes
@@ -250,13 +250,10 @@ class LicenceFallback:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        own = self._primary.notes
-        if self._other is None:
-            return own
-        return (
-            *own,
-            f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",
-        )
+        if (other := self._other) is None:
+            return self._primary.notes
+        note = f"{self.handed_over} programs were solved by {other.name}: {self._reason}"
+        return (*self._primary.notes, note)
 
     def load(self, program: Program) -> None:
         self._program, self._current = program, self._primary

@@ -91,10 +91,10 @@ def facts_of(native: str) -> SolverFacts:
     if lowered.endswith("_cmd") and "cbc" not in lowered:
         # PuLP's classes for programs get none of our tolerances, except those for CBC
         return UNKNOWN
-    found = (name for name in ("highs", "gurobi", "scip", "cbc") if name in lowered)
-    for name in found:
-        facts: SolverFacts = import_module(f"milp_verix.solvers.backends.{name}").FACTS
-        return facts
+    for name in ("highs", "gurobi", "scip", "cbc"):
+        if name in lowered:
+            facts: SolverFacts = import_module(f"milp_verix.solvers.backends.{name}").FACTS
+            return facts
     return UNKNOWN
 
 
@@ -293,12 +293,17 @@ class FamilySolver:
     allowed: ClassVar[dict[str, dict[str, Values]]]
 
     @property
+    def facts(self) -> SolverFacts:
+        """The facts of the solver itself."""
+        return facts_of(self.native)
+
+    @property
     def licence(self) -> str:
-        return f"{self.package}, {facts_of(self.native).licence}"
+        return f"{self.package}, {self.facts.licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return frozenset({"partition"} if facts_of(self.native).partition else ())
+        return frozenset({"partition"} if self.facts.partition else ())
 
     def named(self, name: str, pairs: list[tuple[str, str]]) -> "FamilySolver":
         """Return the solver that ``name`` says; ``InputError`` for a wrong option in it."""
@@ -325,7 +330,7 @@ class FamilySession(OwnSession):
     """A session of a solver behind the package ``family``, which proves by cutoff."""
 
     def __init__(self, family: str, solver: FamilySolver, version: str, dropped: float = 0.0):
-        facts = facts_of(solver.native)
+        facts = solver.facts
         self._facts = replace(facts, dropped=max(facts.dropped, dropped))
         self._solver, self.name, self.version = solver, solver.name, version
         self.capabilities, self.dropped = solver.capabilities, self._facts.dropped

@@ -18,7 +18,6 @@ from verix_encodings.work import UNITS_PER_SECOND
 
 _INFINITY = 1e30
 
-
 FACTS = SolverFacts(
     "copt",
     "proprietary",
@@ -137,9 +136,10 @@ class CoptSession(OwnSession):
         status = {
             kind.OPTIMAL: SolveStatus.OPTIMAL,
             kind.INFEASIBLE: SolveStatus.INFEASIBLE,
-            kind.TIMEOUT: SolveStatus.TIME_LIMIT,
-            kind.NODELIMIT: SolveStatus.TIME_LIMIT,
-            kind.UNFINISHED: SolveStatus.TIME_LIMIT,  # of work
+            # the last one is of work
+            **dict.fromkeys(
+                (kind.TIMEOUT, kind.NODELIMIT, kind.UNFINISHED), SolveStatus.TIME_LIMIT
+            ),
             kind.INTERRUPTED: SolveStatus.TARGET,
         }.get(model.status, SolveStatus.FAILED)
         bound, point = -np.inf, None

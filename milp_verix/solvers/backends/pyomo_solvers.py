@@ -18,15 +18,7 @@ from milp_verix.base.errors import InputError, meant, shown
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import gurobi, highs, scip
 from milp_verix.solvers.session import finite, in_words
-from milp_verix.solvers.trust import (
-    TRUSTED,
-    Attempt,
-    FamilySession,
-    FamilySolver,
-    Outcome,
-    Solve,
-    facts_of,
-)
+from milp_verix.solvers.trust import TRUSTED, Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import FloatArray, IntArray, dense
 
@@ -180,9 +172,7 @@ class PyomoSession(FamilySession):
 
         logging.getLogger("pyomo").setLevel(logging.CRITICAL)
         self._pyo: Any = pyo
-        options = facts_of(solver.native).usual(threads, tolerances)
-        self._options = {**options, **solver.options}
-        self.parameters = self._options
+        self.parameters = {**solver.facts.usual(threads, tolerances), **solver.options}
         self._interface: Any = None
         self._model: Any = None
         text = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
@@ -223,7 +213,7 @@ class PyomoSession(FamilySession):
             model.cutoff.activate()
         else:
             model.cutoff.deactivate()
-        arguments: dict[str, Any] = {"load_solutions": False, "options": self._options}
+        arguments: dict[str, Any] = {"load_solutions": False, "options": self.parameters}
         if np.isfinite(seconds):
             arguments["timelimit"] = max(seconds, 0.001)
         if isinstance(solver, PersistentSolver):
