@@ -211,3 +211,11 @@ def free_memory() -> int:
     except OSError:
         said = None
     return 2**32 if said is None else int(said[1]) * 1024
+
+
+def no_room(what: str, needed: int, entries: str, free: int, fits: str) -> str:
+    """Return the refusal of ``what`` needs more bytes than are ``free``, and what would fit."""
+    return (
+        f"{what} needs about {needed / 1e9:.3g} GB for {entries}, and {free / 1e9:.3g} GB are "
+        f"free: {fits} would fit"
+    )

@@ -17,7 +17,7 @@ from milp_verix import solvers
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
-from milp_verix.solvers.option_tables import WORDS
+from milp_verix.solvers.own_solver import OwnSolver
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -127,7 +127,9 @@ def timed_solver(
 def seeded(name: str, seed: int) -> str:
     """Return the name of a solver with this seed among its options, where its options have one."""
     base, mark, options = name.partition("?")
-    if seed == 0 or "seed" not in WORDS.get(base, {}) or "seed=" in options:
+    solver = solvers.SOLVERS.get(base)
+    takes = isinstance(solver, OwnSolver) and "seed" in solver.kind.facts.words
+    if seed == 0 or not takes or "seed=" in options:
         return name
     return f"{name}{'&' if mark else '?'}seed={seed}"
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import InputError
-from milp_verix.base.stored_numbers import free_memory
+from milp_verix.base.stored_numbers import free_memory, no_room
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
@@ -33,10 +33,8 @@ def require_program_memory(network: Network, each: int = _EACH_ENTRY) -> None:
         for node in network.nodes
     )
     if (needed := each * entries) > (free := free_memory()):
-        raise InputError(
-            f"the program needs about {needed / 1e9:.3g} GB for {entries:,} entries, and "
-            f"{free / 1e9:.3g} GB are free: a network of {free // each:,} entries would fit"
-        )
+        fits = f"a network of {free // each:,} entries"
+        raise InputError(no_room("the program", needed, f"{entries:,} entries", free, fits))
 
 
 def encode_problem(

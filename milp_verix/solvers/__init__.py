@@ -2,7 +2,7 @@
 
 A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``open()``, see
 :class:`~milp_verix.solvers.session.Solver`; one with a session class of our own is an
-:class:`~milp_verix.solvers.own_solver.OwnSolver`, and stands in ``_OWN``.
+:class:`~milp_verix.solvers.own_solver.OwnSolver`.
 
 Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
 for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`. An
@@ -13,7 +13,7 @@ and opens.
 
 from collections import UserDict
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -23,16 +23,12 @@ from urllib.parse import parse_qsl
 from milp_verix.base.errors import (
     InputError,
     SolverUnavailableError,
-    listed,
-    meant,
     refusing,
+    require_one_of,
     shown,
 )
 from milp_verix.base.tolerances import Tolerances, tolerances_of
-from milp_verix.solvers.backends import highs
-from milp_verix.solvers.named_options import read_name_options, read_options
-from milp_verix.solvers.option_tables import SHARED
-from milp_verix.solvers.own_solver import LicenceFallback
+from milp_verix.solvers.own_solver import LicenceFallback, OwnSolver
 from milp_verix.solvers.session import (
     Session,
     Solver,
@@ -57,19 +53,30 @@ class _Backends(UserDict[str, Any]):
 FAMILIES = ("pulp", "pyomo")
 """Families of solvers that have a name behind a colon."""
 
-_NAMES = ("highs", "phase", "cbc", "gurobi", "scip", "xpress", "copt", "cplex", "ortools")
+NAMES = ("highs", "phase", "cbc", "gurobi", "scip", "xpress", "copt", "cplex", "ortools")
 SOLVERS: UserDict[str, Solver] = _Backends(
-    {name: name for name in _NAMES} | {name: f"{name}_solvers" for name in FAMILIES}
+    {name: name for name in NAMES} | {name: f"{name}_solvers" for name in FAMILIES}
 )
 """The solvers of programs that have a name of their own."""
 
-OWN_ENGINES: dict[str, Solver] = {
-    name: replace(
-        highs.SOLVER, base=name, licence="BSD-3-Clause, HiGHS MIT", capabilities=frozenset()
-    )
-    for name in ("split", "beta", "leaves")
-}
-"""Engines that decide checks without programs; HiGHS solves programs that are no checks for them.
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """An engine that decides checks; HiGHS solves programs that are no checks for it."""
+
+    name: str
+    licence: str = "BSD-3-Clause, HiGHS MIT"
+    capabilities: frozenset[str] = frozenset()
+
+    def unavailable(self) -> str | None:
+        return SOLVERS["highs"].unavailable()
+
+    def open(self, *, threads: int, tolerances: Tolerances) -> Session:
+        return SOLVERS["highs"].open(threads=threads, tolerances=tolerances)
+
+
+OWN_ENGINES: dict[str, Solver] = {name: _Engine(name) for name in ("split", "beta", "leaves")}
+"""Engines that decide checks without programs.
 
 They are in :mod:`milp_verix.oracle.engines`.
 """
@@ -91,24 +98,19 @@ def solver_named(name: str) -> Solver:
     if name in OWN_ENGINES:
         return OWN_ENGINES[name]
     path, _, query = name.partition("?")
-    base, colon, native = path.partition(":")
+    base = path.partition(":")[0]
     if path in added_solvers():
         return _added(name, path, query)
-    own = not colon and SHARED.keys() & {base}
-    if base not in FAMILIES and not own:
+    if path == "auto":
+        raise InputError("'auto' is a choice among solvers: name one of them")
+    if path in OWN_ENGINES:
+        raise InputError(f"the solver {path!r} takes no options")
+    if base not in FAMILIES:
         known = ["auto", *SOLVERS, *OWN_ENGINES, *added_solvers()]
         known += [f"{family}:NAME" for family in FAMILIES]
-        if name != "auto":
-            text = f"unknown solver {shown(name)}; choose one of {listed(known)}"
-            raise InputError(text + meant(base, known))
-        raise InputError("'auto' is a choice among solvers: name one of them")
-    pairs = _pairs(name, query)
-    default: Any = SOLVERS[base]
-    if own:
-        return cast("Solver", replace(default, options=read_name_options(name, base, pairs)))
-    native = native or default.native
-    options = read_options(name, base, native, pairs)
-    return cast("Solver", replace(default, name=name, native=native, options=options))
+        require_one_of(known, path if base in known else base, "solver")
+    solver: Any = SOLVERS[base]
+    return cast("Solver", solver.named(name, _pairs(name, query)))
 
 
 def _pairs(name: str, query: str) -> list[tuple[str, str]]:
@@ -206,7 +208,6 @@ def lacking(what: str, names: tuple[str, ...], needed: frozenset[str]) -> InputE
     return InputError(f"{what} takes no {in_words(beyond)}; {who}")
 
 
-SIZE_LIMITED = frozenset({"gurobi", "xpress", "copt", "cplex"})
 LICENCE_FALLBACK = "highs"
 
 
@@ -245,8 +246,8 @@ def open_session(
 
     def opened(solver: Solver) -> Session:
         session = solver.open(threads=threads, tolerances=tolerances)
-        limited = solver.name.partition("?")[0] in SIZE_LIMITED
-        if not limited or solver is name or getattr(solver, "strict", False):
+        limited = isinstance(solver, OwnSolver) and solver.kind.facts.free and not solver.strict
+        if not limited or solver is name:
             return session
         other = SOLVERS[LICENCE_FALLBACK]
         return LicenceFallback(session, lambda: other.open(threads=threads, tolerances=tolerances))

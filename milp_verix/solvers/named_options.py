@@ -5,8 +5,8 @@ program, overwrite a file or weaken a proof: threads, seeds, presolve, heuristic
 limits. Tolerances, cutoffs and paths are for Python, see :func:`refusal`. A log is a file of the
 current folder whose name ends in ``.log``; solvers append to it.
 
-Some options have a word that all solvers share: each becomes the solver's own option, by the tables
-of :mod:`~milp_verix.solvers.option_tables`.
+Some options have a word that all solvers share: each becomes the solver's own option, by its
+:class:`~milp_verix.solvers.solver_facts.SolverFacts`.
 """
 
 import math
@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from milp_verix.base.errors import InputError, listed, meant, refusing, shown
-from milp_verix.solvers.option_tables import ALLOWED, OWN, SHARED, SUFFIXES, WORDS, Values
-from milp_verix.solvers.solver_parameters import parameters_of
+from milp_verix.solvers.solver_facts import SWITCHES, SolverFacts, Values
 
 _REASONS = {
     ("tol", "epsilon", "primalt", "dualt", "integert"): (
@@ -58,25 +57,25 @@ NO_OPTIONS = NameOptions()
 """The options of a name that carries none."""
 
 
-def read_name_options(name: str, base: str, pairs: list[tuple[str, str]]) -> NameOptions:
-    """Return the options in the ``name`` of our solver ``base``; ``InputError`` for a wrong one."""
+def read_name_options(name: str, facts: SolverFacts, pairs: list[tuple[str, str]]) -> NameOptions:
+    """Return the options in the ``name`` of our own solver; ``InputError`` for a wrong one."""
     seconds, log, strict, shipped, others = math.inf, None, False, False, []
     settings: dict[str, Any] = {}
     for option, text in pairs:
-        if option == "time":
+        if option not in facts.of_ours:
+            others.append((option, text))
+        elif option == "time":
             seconds = _seconds(name, text)
-        elif option == "log" and "log" in SHARED[base]:
+        elif option == "log":
             log = _log(name, text)
         elif option == "strict":
             if text not in ("on", "off"):
                 raise InputError(f"strict in the name of solver {name!r} is on or off")
             strict = text == "on"
-        elif option == "parameters" and option in SHARED[base]:
-            shipped = text == "shipped"
-            settings = {} if shipped else _settings_in(name, base, text)
         else:
-            others.append((option, text))
-    settings |= read_options(name, "", base, others)
+            shipped = text == "shipped"
+            settings = {} if shipped else _settings_in(name, facts, text)
+    settings |= read_options(name, facts, facts.options, others)
     return NameOptions(name, settings, seconds, log, strict, shipped)
 
 
@@ -90,10 +89,10 @@ def _seconds(name: str, text: str) -> float:
     return seconds
 
 
-def _settings_in(name: str, base: str, file: str) -> dict[str, Any]:
+def _settings_in(name: str, facts: SolverFacts, file: str) -> dict[str, Any]:
     """Return the parameters in a ``file`` of the current folder, in the solver's own format."""
-    suffix = SUFFIXES.get(base)
-    if suffix is None or not re.fullmatch(rf"[\w][\w.-]*\{suffix}", file):
+    suffix = facts.suffix
+    if not suffix or not re.fullmatch(rf"[\w][\w.-]*\{suffix}", file):
         names = f" or a file of this folder such as mine{suffix}" if suffix else ""
         raise InputError(f"parameters in the name of solver {name!r} is shipped{names}")
     with refusing(f"cannot read {file}", OSError, UnicodeDecodeError):
@@ -102,7 +101,7 @@ def _settings_in(name: str, base: str, file: str) -> dict[str, Any]:
     for line in lines:
         option, _, text = line.partition("#")[0].replace("=", " ", 1).strip().partition(" ")
         if any(part in option.lower() for parts in _REASONS for part in parts):
-            raise refusal(name, "", base, f"{option}={text.strip()}")
+            raise refusal(name, facts, facts.options, f"{option}={text.strip()}")
         if option and option != "CPLEX":  # the head of its files
             found[option] = _value(text.strip().strip('"'))
     return found
@@ -128,33 +127,28 @@ def _log(name: str, text: str) -> str:
 
 
 def read_options(
-    name: str, family: str, native: str, pairs: list[tuple[str, str]]
+    name: str,
+    facts: SolverFacts,
+    allowed: dict[str, Values],
+    pairs: list[tuple[str, str]],
+    in_python: str = "",
 ) -> dict[str, int | float | str]:
-    """Return options by the solver's own names; ``InputError`` for a wrong option or value."""
+    """Return options by the solver's own names; ``InputError`` for a wrong option or value.
+
+    A name may set those ``allowed``. ``in_python`` is a call that sets others, if there is one.
+    """
     found: dict[str, int | float | str] = {}
-    known = parameters_of(native).name if family else native
-    words, allowed = WORDS.get(known, {}), _allowed(family, native)
     for option, text in pairs:
-        word = words.get(option)
-        if isinstance(word, dict) and text in word and word[text].keys() <= allowed.keys():
-            found |= word[text]
-        else:
-            own = word if isinstance(word, str) else option
-            found[own] = read_option(name, family, native, own, text)
+        several = facts.switched(option, text)
+        if several and several.keys() <= allowed.keys():
+            found |= several
+            continue
+        own = option if option in SWITCHES else facts.words.get(option, option)
+        value = _read(allowed[own], text) if own in allowed else None
+        if value is None:
+            raise refusal(name, facts, allowed, f"{own}={text}", in_python)
+        found[own] = value
     return found
-
-
-def read_option(name: str, family: str, native: str, option: str, text: str) -> int | float | str:
-    """Return the value of one option; ``InputError`` for an option or value that is not allowed."""
-    values = _allowed(family, native).get(option)
-    value = None if values is None else _read(values, text)
-    if value is None:
-        raise refusal(name, family, native, f"{option}={text}")
-    return value
-
-
-def _allowed(family: str, native: str) -> dict[str, Values]:
-    return (ALLOWED if family else OWN).get(native, {})
 
 
 def _read(values: Values, text: str) -> int | float | str | None:
@@ -170,24 +164,24 @@ def _read(values: Values, text: str) -> int | float | str | None:
     return value if low <= value <= high else None
 
 
-def refusal(name: str, family: str, native: str, given: str) -> InputError:
+def refusal(
+    name: str, facts: SolverFacts, allowed: dict[str, Values], given: str, in_python: str = ""
+) -> InputError:
     """Return the error for an option that a string may not set, with those that it may."""
-    found, option = _allowed(family, native), given.partition("=")[0]
-    words = () if family else (*WORDS.get(native, ()), *SHARED[native])
-    values = found.get(option) or tuple(WORDS.get(native, {}).get(option, ()))
+    option = given.partition("=")[0]
+    words = () if in_python else (*facts.words, *facts.of_ours)
+    several = facts.switched(option, "on").keys()
+    values = allowed.get(option) or (("off", "on") if several and several <= allowed.keys() else ())
     text = f"the name of solver {shown(name)} may not set {shown(given)}"
     if values:
         return InputError(f"{text}: {option} is {_values_text(values)}")
-    lower, known = option.lower(), dict.fromkeys((*words, *found))
+    lower, known = option.lower(), dict.fromkeys((*words, *allowed))
     reasons = [why for parts, why in _REASONS.items() if any(part in lower for part in parts)]
-    reason = f" ({reasons[0]})" if reasons and lower not in map(str.lower, found) else ""
-    most = listed(known, 5 if family else 10) or "no option"
+    reason = f" ({reasons[0]})" if reasons and lower not in map(str.lower, allowed) else ""
+    most = listed(known, 5 if in_python else 10) or "no option"
     text += f"{reason}; it may set {most}{meant(option, known)}"
-    if kind := {"pulp": "PulpSolver", "pyomo": "PyomoSolver"}.get(family):
-        text += (
-            "; files, tolerances and others are set in Python alone: "
-            f"solver={kind}({f'{family}:{native}'!r}, {native!r}, {{OPTION: VALUE}})"
-        )
+    if in_python:
+        text += f"; files, tolerances and others are set in Python alone: solver={in_python}"
     return InputError(text)
 
 

@@ -2,86 +2,75 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
+from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions, read_name_options
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
+    FULL,
     Session,
     SolveResult,
     Targets,
     extend,
     in_words,
     refuse_beyond,
+    start_of,
 )
-from milp_verix.solvers.solver_parameters import UNKNOWN, notes_on
+from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, notes_on
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
 
-def missing(package: str) -> str | None:
-    """Return why ``package`` cannot be used and what to do, or None if it can."""
-    try:
-        import_module(package)
-    except ImportError as error:
-        return f"{package} does not import ({error}): pip install {package}"
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class OwnSolver:
-    """The solver called ``base``, with the ``options`` of its name.
+    """The solver with sessions of the class ``kind``, and the ``options`` of its name.
 
-    ``lacking`` returns why it cannot be used, or None; ``begin`` opens a session with a number of
-    threads, tolerances and options.
+    ``apart`` for sessions in a process of their own, where a solver holds Python's lock or swallows
+    Ctrl-C.
     """
 
-    base: str
-    licence: str
-    capabilities: frozenset[str]
-    lacking: Callable[[], str | None]
-    begin: Callable[[int, Tolerances, NameOptions], Session]
+    kind: type["OwnSession"]
+    apart: bool = False
     options: NameOptions = NO_OPTIONS
 
     @property
     def name(self) -> str:
-        return self.options.name or self.base
+        return self.options.name or self.kind.facts.name
+
+    @property
+    def licence(self) -> str:
+        facts = self.kind.facts
+        return facts.licence + (f", free up to {facts.free}" if facts.free else "")
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        return self.kind.capabilities
 
     @property
     def strict(self) -> bool:
         return self.options.strict
 
+    def named(self, name: str, pairs: list[tuple[str, str]]) -> "OwnSolver":
+        """Return this solver with the options in a ``name``; ``InputError`` for a wrong one."""
+        return replace(self, options=read_name_options(name, self.kind.facts, pairs))
+
     def unavailable(self) -> str | None:
-        return self.lacking()
+        return self.kind.lacking()
 
     def open(self, *, threads: int, tolerances: Tolerances) -> Session:
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
-        return self.begin(threads, tolerances, self.options)
-
-
-def own_solver(kind: Any, licence: str, package: str, *, apart: bool = False) -> OwnSolver:
-    """Return the solver of a ``package`` with sessions of the class ``kind``.
-
-    ``apart`` for sessions in a process of their own, where a solver holds Python's lock or swallows
-    Ctrl-C.
-    """
-    begin = partial(_begin_apart, kind) if apart else kind
-    return OwnSolver(kind.name, licence, kind.capabilities, partial(missing, package), begin)
-
-
-def _begin_apart(
-    kind: Any, threads: int, tolerances: Tolerances, given: NameOptions
-) -> RemoteSession:
-    return RemoteSession(partial(kind, threads, tolerances, given))
+        begin = partial(self.kind, threads, tolerances, self.options)
+        return RemoteSession(begin) if self.apart else begin()
 
 
 def proven(
@@ -99,24 +88,60 @@ def proven(
 
 
 class OwnSession:
-    """A session that keeps the program, and a model by ``_build``, ``_grow`` and ``_change``."""
+    """A session that keeps the program, and a model by ``_build``, ``_add_rest``, ``_change``.
 
-    name: str
-    capabilities: frozenset[str]
-    largest_big_m = 1e4
-    dropped = 0.0  # entries up to this are not in the model
+    ``_package`` is its solver's ``package``, which raises ``_errors``; ``_open`` begins with it,
+    and ``_solve`` minimises until ``_deadline``. ``parameters`` are all that are set; a solve takes
+    at most ``longest`` seconds.
+    """
+
+    facts: ClassVar[SolverFacts]
+    package: ClassVar[str]
+    version: str
+    capabilities: frozenset[str] = FULL
     notes: tuple[str, ...] = ()
-    parameters: Mapping[str, Any] = MappingProxyType({})  # all that are set
-    _errors: tuple[type[Exception], ...] = ()  # what the solver's package raises
+    parameters: Mapping[str, Any] = MappingProxyType({})
+    _errors: tuple[type[Exception], ...] = ()
     _program: Program | None = None
     _widened: Program | None = None
+    _model: Any = None
+    _deadline = NO_LIMIT
 
-    def __init__(self, given: NameOptions) -> None:
-        self.name, self._given = given.name or self.name, given
+    def __init__(
+        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
+    ) -> None:
+        facts, self._given, self.longest = self.facts, given, given.seconds
+        self.name = given.name or facts.name
         self.notes = notes_on(self.name, given.settings, None)
-        if given.shipped:
-            # its own tolerances are wider, and it drops larger entries
-            self.largest_big_m, self.dropped = UNKNOWN.largest_big_m, UNKNOWN.dropped
+        # tolerances that a solver is shipped with are wider, and it drops larger entries
+        trusted = UNKNOWN if given.shipped else facts
+        self.largest_big_m, self.dropped = trusted.largest_big_m, trusted.dropped
+        usual = facts.shipped(threads) if given.shipped else facts.usual(threads, tolerances)
+        self.parameters = {**usual, **given.settings}
+        self._package: Any = import_module(self.package)
+        try:
+            self._open()
+        except self._errors as error:
+            text = f"{self.name} gives no licence ({error}): renew it, or use another solver"
+            raise SolverUnavailableError(f"{text}, such as highs") from error
+
+    @classmethod
+    def lacking(cls) -> str | None:
+        """Return why the package cannot be used and what to do, or None if it can."""
+        try:
+            import_module(cls.package)
+        except ImportError as error:
+            return f"{cls.package} does not import ({error}): pip install {cls.package}"
+        return None
+
+    def _open(self) -> None:
+        """Begin with the package: its version, an environment."""
+        raise NotImplementedError
+
+    def _of_balls(self, program: Program) -> dict[str, Any]:
+        """Return the parameters for balls of ``program``, but for those that the name sets."""
+        balls = self.facts.balls if program.quadratic_rows else {}
+        return {name: balls[name] for name in balls.keys() - self._given.settings.keys()}
 
     def _before(self, act: str) -> Program:
         """Return the program loaded; ``SolverError`` without one, which ``act`` needs."""
@@ -153,6 +178,17 @@ class OwnSession:
         else:
             self._change(columns, lower, upper)
 
+    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        program, targets = self._before("minimising"), targets.within(self.longest)
+        targets = replace(targets, start=start_of(targets, cost.size))
+        self._deadline = targets.deadline()
+        with self._translating(program):
+            return self._solve(program, cost, targets)
+
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        """Minimise as ``minimise`` says; the start of ``targets`` fits, if there is one."""
+        raise NotImplementedError
+
     @contextmanager
     def _translating(self, program: Program) -> Iterator[None]:
         """Turn errors of the solver's package into ours."""
@@ -166,12 +202,8 @@ class OwnSession:
                 f"{program.columns} columns ({error}): get a full licence, or use highs"
             ) from error
 
-    def _beyond_licence(self, _error: Exception) -> bool:
+    def _beyond_licence(self, _error: Any) -> bool:
         return False
-
-    def _no_licence(self, error: Exception) -> SolverUnavailableError:
-        text = f"{self.name} gives no licence ({error}): renew it, or use one such as highs"
-        return SolverUnavailableError(text)
 
     def _build(self, kept: Program) -> None:
         raise NotImplementedError
@@ -187,6 +219,12 @@ class OwnSession:
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         raise NotImplementedError
+
+    def close(self) -> None:
+        self._program = self._model = None
+
+
+Result = TypeVar("Result")
 
 
 class LicenceFallback:
@@ -212,32 +250,19 @@ class LicenceFallback:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        own = self._primary.notes
-        if self._other is None:
-            return own
-        return (
-            *own,
-            f"{self.handed_over} programs were solved by {self._other.name}: {self._reason}",
-        )
+        if (other := self._other) is None:
+            return self._primary.notes
+        note = f"{self.handed_over} programs were solved by {other.name}: {self._reason}"
+        return (*self._primary.notes, note)
 
     def load(self, program: Program) -> None:
-        self._program = program
-        self._current = self._primary
-        try:
-            self._primary.load(program)
-        except LicenceLimitError as error:
-            self._hand_over(error)
+        self._program, self._current = program, self._primary
+        self._tried(lambda: self._primary.load(program))
 
     def extend(self, program: Program) -> None:
         self._program = program
-        if self._current is self._other:
-            self.handed_over += 1
-        try:
-            extend(self._current, program)
-        except LicenceLimitError as error:
-            if self._current is self._other:
-                raise
-            self._hand_over(error)
+        self.handed_over += self._current is self._other
+        self._tried(lambda: extend(self._current, program))
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         assert self._program is not None
@@ -245,13 +270,18 @@ class LicenceFallback:
         self._current.set_bounds(columns, lower, upper)
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
+        result = self._tried(lambda: self._current.minimise(cost, targets))
+        return self._current.minimise(cost, targets) if result is None else result
+
+    def _tried(self, act: Callable[[], Result]) -> Result | None:
+        """Return what ``act`` does; None if the program is the other solver's from now on."""
         try:
-            return self._current.minimise(cost, targets)
+            return act()
         except LicenceLimitError as error:
             if self._current is self._other:
                 raise
             self._hand_over(error)
-            return self._current.minimise(cost, targets)
+            return None
 
     def close(self) -> None:
         self._primary.close()

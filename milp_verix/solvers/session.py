@@ -62,6 +62,11 @@ class SolveStatus(Enum):
     INFEASIBLE = "reported infeasible"
     FAILED = "numerical trouble"
 
+    @property
+    def sound(self) -> bool:
+        """Whether the bound and the point that come with it count."""
+        return self not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
+
 
 @dataclass(frozen=True, slots=True)
 class Targets:
@@ -131,6 +136,11 @@ class SolveResult:
     root_bound: float | None = None
     first_seconds: float | None = None
     seconds: float | None = None
+
+    def timed(self, root: float | None, first: float | None, seconds: float) -> "SolveResult":
+        """Return this result with the bound of the root, None unless finite, and its times."""
+        root = root if root is not None and np.isfinite(root) else None
+        return replace(self, root_bound=root, first_seconds=first, seconds=seconds)
 
 
 class Session(Protocol):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,10 +24,11 @@ import numpy as np
 from milp_verix.base.arguments import LONGEST_CHECK
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.named_options import read_options
 from milp_verix.solvers.own_solver import OwnSession
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
-from milp_verix.solvers.solver_parameters import SolverParameters, notes_on, parameters_of
+from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, Values, notes_on
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 
@@ -81,6 +83,19 @@ DISTRUSTED: dict[str, dict[str, str]] = {
     },
 }
 """Reasons not to trust "infeasible" from some of the other solvers."""
+
+
+def facts_of(native: str) -> SolverFacts:
+    """Return the facts of the solver that PuLP or Pyomo calls ``native``."""
+    lowered = native.lower().replace("coin", "cbc")
+    if lowered.endswith("_cmd") and "cbc" not in lowered:
+        # PuLP's classes for programs get none of our tolerances, except those for CBC
+        return UNKNOWN
+    for name in ("highs", "gurobi", "scip", "cbc"):
+        if name in lowered:
+            facts: SolverFacts = import_module(f"milp_verix.solvers.backends.{name}").FACTS
+            return facts
+    return UNKNOWN
 
 
 def distrust(family: str, native: str) -> str | None:
@@ -159,7 +174,7 @@ Solve = Callable[[float, float], Attempt]
 
 
 def minimise_by_cutoff(
-    program: Program, cost: FloatArray, targets: Targets, parameters: SolverParameters, solve: Solve
+    program: Program, cost: FloatArray, targets: Targets, facts: SolverFacts, solve: Solve
 ) -> SolveResult:
     """Minimise ``cost·v`` over ``program`` by ``solve``, with a bound proven by cutoffs.
 
@@ -171,9 +186,9 @@ def minimise_by_cutoff(
     """
     if not program.columns:
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
-    floor = _floor(program, cost, parameters)
+    floor = _floor(program, cost, facts)
     # the most that entries of the cutoff can contribute which the solver may drop
-    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= parameters.dropped))
+    tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= facts.dropped))
     low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
     lost = float(np.abs(cost[tiny]) @ np.maximum(low, high))
     # they know no limit of work
@@ -182,7 +197,7 @@ def minimise_by_cutoff(
     cap = proves = np.inf
     if np.isfinite(above := targets.holds_above):
         # a little more is asked for, so that what is proven is all that is needed
-        cap, proves = above + _slack(parameters, above, lost), above
+        cap, proves = above + _slack(facts, above, lost), above
     best: FloatArray | None = None
     value = np.inf
     for _ in range(_MOST_ROUNDS):
@@ -200,17 +215,17 @@ def minimise_by_cutoff(
         if value < targets.violated_below:
             return SolveResult(SolveStatus.TARGET, point=best, detail=attempt.detail)
         gap = _WHOLE_GAP if targets.whole else _GAP * max(1.0, abs(value))
-        cap, proves = value - gap, value - gap - _slack(parameters, value, lost)
+        cap, proves = value - gap, value - gap - _slack(facts, value, lost)
         if cap < floor:
             return SolveResult(SolveStatus.OPTIMAL, floor, best, detail=attempt.detail)
     return SolveResult(SolveStatus.FAILED, point=best, detail="ever better points, and no end")
 
 
-def _floor(program: Program, cost: FloatArray, parameters: SolverParameters) -> float:
+def _floor(program: Program, cost: FloatArray, facts: SolverFacts) -> float:
     """Return the bound that the columns' bounds prove; check the coefficients first."""
     largest = max(float(np.max(np.abs(n), initial=0.0)) for n in (program.matrix.data, cost))
-    if largest > parameters.largest_coefficient:
-        raise SolverError(f"{parameters.name} is not trusted with a coefficient of {largest:.3g}")
+    if largest > facts.largest_coefficient:
+        raise SolverError(f"{facts.name} is not trusted with a coefficient of {largest:.3g}")
     used = np.flatnonzero(cost)
     ends = np.stack([program.column_lower[used], program.column_upper[used]]) * cost[used]
     floor = float(np.sum(np.min(ends, axis=0)))
@@ -219,8 +234,8 @@ def _floor(program: Program, cost: FloatArray, parameters: SolverParameters) -> 
     return floor - 1e-12 * float(np.sum(np.abs(ends)))
 
 
-def _slack(parameters: SolverParameters, value: float, lost: float) -> float:
-    return parameters.slack * max(1.0, abs(value)) + lost
+def _slack(facts: SolverFacts, value: float, lost: float) -> float:
+    return facts.slack * max(1.0, abs(value)) + lost
 
 
 def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:
@@ -265,21 +280,39 @@ def misses(program: Program, point: FloatArray) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FamilySolver:
-    """The solver that a package of many calls ``native``, with the user's own ``options``."""
+    """The solver that a package of many calls ``native``, with the user's own ``options``.
+
+    ``package`` is the name and the licence of the package; ``allowed`` has the options that a
+    string may set for each name that it has for a solver.
+    """
 
     name: str
     native: str
     options: dict[str, Any] = field(default_factory=dict)
     package: ClassVar[str]
-    """The name and the licence of the package."""
+    allowed: ClassVar[dict[str, dict[str, Values]]]
+
+    @property
+    def facts(self) -> SolverFacts:
+        """The facts of the solver itself."""
+        return facts_of(self.native)
 
     @property
     def licence(self) -> str:
-        return f"{self.package}, {parameters_of(self.native).licence}"
+        return f"{self.package}, {self.facts.licence}"
 
     @property
     def capabilities(self) -> frozenset[str]:
-        return parameters_of(self.native).capabilities
+        return frozenset({"partition"} if self.facts.partition else ())
+
+    def named(self, name: str, pairs: list[tuple[str, str]]) -> "FamilySolver":
+        """Return the solver that ``name`` says; ``InputError`` for a wrong option in it."""
+        family, _, native = name.partition("?")[0].partition(":")
+        native, kind = native or self.native, type(self).__name__
+        call = f"{kind}({f'{family}:{native}'!r}, {native!r}, {{OPTION: VALUE}})"
+        allowed = self.allowed.get(native, {})
+        options = read_options(name, facts_of(native), allowed, pairs, call)
+        return replace(self, name=name, native=native, options=options)
 
     def unavailable(self) -> str | None:
         raise NotImplementedError
@@ -297,11 +330,11 @@ class FamilySession(OwnSession):
     """A session of a solver behind the package ``family``, which proves by cutoff."""
 
     def __init__(self, family: str, solver: FamilySolver, version: str, dropped: float = 0.0):
-        parameters = parameters_of(solver.native)
-        self._parameters = replace(parameters, dropped=max(parameters.dropped, dropped))
+        facts = solver.facts
+        self._facts = replace(facts, dropped=max(facts.dropped, dropped))
         self._solver, self.name, self.version = solver, solver.name, version
-        self.capabilities, self.dropped = solver.capabilities, self._parameters.dropped
-        self.largest_big_m = parameters.largest_big_m
+        self.capabilities, self.dropped = solver.capabilities, self._facts.dropped
+        self.largest_big_m = facts.largest_big_m
         self._distrust = distrust(family, solver.native)
         self.notes = notes_on(solver.name, solver.options, self._distrust)
         self._kept: Program | None = None
@@ -312,7 +345,7 @@ class FamilySession(OwnSession):
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         self._before("minimising")
         assert self._kept is not None
-        return minimise_by_cutoff(self._kept, cost, targets, self._parameters, self._solve_of(cost))
+        return minimise_by_cutoff(self._kept, cost, targets, self._facts, self._solve_of(cost))
 
     def _solve_of(self, cost: FloatArray) -> Solve:
         """Return what minimises ``cost`` with a cutoff."""

@@ -22,7 +22,6 @@ from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.session import Interrupt, SolveStatus, spend_solve, units_of_iteration
-from milp_verix.solvers.solver_parameters import HIGHS_DROPS, highs_options
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, frozen
 
@@ -118,7 +117,7 @@ class WarmLp:
         self._deadline: Deadline = NO_LIMIT
         self._interrupt = Interrupt()
         self.version: str = self._highs.version()
-        highs.set_options(self._highs, {**highs_options(threads, tolerances), **_OPTIONS})
+        highs.set_options(self._highs, {**highs.FACTS.usual(threads, tolerances), **_OPTIONS})
 
     def _on_simplex(self, event: Any) -> None:
         event.interrupt(self._interrupt.pending or self._deadline.passed())
@@ -135,7 +134,7 @@ class WarmLp:
         if self._similar_rows:
             self._references = references(program, known)
             program = relative(program, self._references)
-        return program.relaxed.without_tiny(HIGHS_DROPS)
+        return program.relaxed.without_tiny(highs.FACTS.dropped)
 
     def extend(self, program: Program) -> None:
         """Add columns without costs, and rows, behind those of the program; the basis stays."""

@@ -193,7 +193,7 @@ class StopsEarlyAndSaysOptimal(Honest):
 class OneNodeIsOptimal(Honest):
     def __init__(self) -> None:
         super().__init__()
-        self.inner._highs.setOptionValue("mip_max_nodes", 1)
+        self.inner._model.setOptionValue("mip_max_nodes", 1)
 
     def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
         late = result.status is SolveStatus.TIME_LIMIT
@@ -204,7 +204,7 @@ class OneNodeIsOptimal(Honest):
 class AGapOfATenth(Honest):
     def __init__(self) -> None:
         super().__init__()
-        self.inner._highs.setOptionValue("mip_rel_gap", 0.1)
+        self.inner._model.setOptionValue("mip_rel_gap", 0.1)
 
 
 @broken
@@ -446,7 +446,7 @@ class AnotherPointEachTime(Honest):
     def __init__(self) -> None:
         super().__init__()
         AnotherPointEachTime.opened += 1
-        self.inner._highs.setOptionValue("random_seed", AnotherPointEachTime.opened)
+        self.inner._model.setOptionValue("random_seed", AnotherPointEachTime.opened)
         self.flip = bool(AnotherPointEachTime.opened % 2)
 
     def told(self, result: SolveResult, cost: Cost, _targets: Targets) -> SolveResult:

@@ -63,8 +63,8 @@ each_solver = pytest.mark.parametrize(
 
 def in_this_process(name: str) -> Any:
     """Open a session of the solver called ``name``, without the process around it if it has one."""
-    begin: Any = SOLVERS[name].begin  # type: ignore[attr-defined]
-    return getattr(begin, "args", [begin])[0](1, Tolerances())
+    kind: Any = SOLVERS[name].kind  # type: ignore[attr-defined]
+    return kind(1, Tolerances())
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import onnx
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
-from milp_verix.base.stored_numbers import free_memory
+from milp_verix.base.stored_numbers import free_memory, no_room
 from milp_verix.models.onnx.builder import Builder
 from milp_verix.models.onnx.folding import fold
 from milp_verix.models.onnx.graph import Signature, nodes_for, producers_of
@@ -48,10 +48,8 @@ def require_memory(model: onnx.ModelProto, signature: Signature) -> None:
     if (needed := _KEPT * entries + _WHILE_READ * max(counts, default=0)) > free:
         share = (free / needed) ** (1 / max(len(shape) - 2, 1))
         sizes = " x ".join(str(max(int(share * size), 1)) for size in shape[2:])
-        raise ModelError(
-            f"the network needs about {needed / 1e9:.3g} GB for the {entries:,} entries of its "
-            f"convolutions, and {free / 1e9:.3g} GB are free: an input of {sizes} would fit"
-        )
+        what = f"the {entries:,} entries of its convolutions"
+        raise ModelError(no_room("the network", needed, what, free, f"an input of {sizes}"))
 
 
 def _shapes(model: onnx.ModelProto, signature: Signature) -> dict[str, tuple[int, ...]]:

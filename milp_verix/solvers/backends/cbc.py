@@ -1,4 +1,4 @@
-"""CBC as a subprocess, on an MPS file of our own: the binary that PuLP brings, or one on the path.
+"""A CBC binary, on an MPS file of ours: the one that PuLP brings, or one on the path.
 
 CBC reports an optimum but no dual bound, prints eight digits, and prunes nodes that could improve
 the incumbent by no more than its ``increment``. Proofs are made in two ways. With a cutoff,
@@ -24,8 +24,6 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     LONGEST_WAIT,
@@ -35,10 +33,9 @@ from milp_verix.solvers.session import (
     deferred_interrupt,
     refuse_beyond,
     spend_solve,
-    start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import CBC, cbc_options
+from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from milp_verix.solvers.trust import ask_control
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
@@ -80,27 +77,60 @@ def version_of(path: str) -> str:
     return found.group(1) if found else "unknown"
 
 
+OPTIONS = settable("threads 1 to 1024, strong 0 to 2147483647, maxNodes 0 to 2147483647")
+FACTS = SolverFacts(
+    "cbc",
+    "EPL-2.0",
+    tolerances=lambda tolerances: {
+        "primalT": f"{tolerances.feasibility:g}",
+        "dualT": f"{tolerances.feasibility:g}",
+        "integerT": f"{tolerances.integrality:g}",
+    },
+    ours={
+        "ratio": (0, 0),
+        "allow": (0, 1e-10),
+        "increment": (1e-9, 1e-5),
+        **dict.fromkeys(("presolve", "preprocess", "cuts", "heur"), ("off", "on")),
+    },
+    words=words(
+        "threads threads, seed randomCbcSeed, presolve presolve preprocess, cuts cuts, "
+        "heuristics heur"
+    ),
+    options=OPTIONS
+    | settable(
+        "randomSeed 0 to 2147483647, randomCbcSeed 0 to 2147483647, presolve off or on, "
+        "preprocess off or on, cuts off or on, heur off or on"
+    ),
+    least_threads=2,  # told of one, it runs its parallel search
+    largest_big_m=50.0,
+    largest_coefficient=1e9,
+    partition=False,
+    dropped=1e-13,
+    proofs='"infeasible" under a cutoff, or its optimum less the rounding of its eight digits',
+)
+
+
 class CbcSession(OwnSession):
     """A program in memory; each solve is a process, with files in a temporary folder."""
 
-    name = "cbc"
-    largest_big_m = CBC.largest_big_m
+    facts, package = FACTS, "subprocess"  # it is no package
     capabilities = frozenset({"sos1", "start", "early_stop", "work_limit"})
 
-    def __init__(
-        self, path: str, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        super().__init__(given)
-        # not of the question with a known answer
-        self.longest = np.inf
-        self._path = path
-        usual = cbc_options(threads, tolerances)
-        usual = {"threads": threads} if given.shipped else usual
-        self.parameters = {**usual, **given.settings}
+    @classmethod
+    def lacking(cls) -> str | None:
+        none = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
+        return None if binary() else none
+
+    def _open(self) -> None:
+        self._path = str(binary())
         try:
-            self.version = version_of(path)
+            self.version = version_of(self._path)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SolverUnavailableError(f"the CBC binary does not run: {error}") from error
+        # the user's limit is not for the question with a known answer
+        longest, self.longest = self.longest, np.inf
+        ask_control(self)
+        self.longest = longest
 
     def load(self, program: Program) -> None:
         refuse_beyond(self, program)
@@ -109,30 +139,28 @@ class CbcSession(OwnSession):
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         self._program = self._before("its bounds").with_bounds(columns, lower, upper)
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        program, targets = self._before("minimising"), targets.within(self.longest)
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
         numbers = (program.matrix.data, cost)
         largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
-        if largest > CBC.largest_coefficient:
+        if largest > FACTS.largest_coefficient:
             raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
         with tempfile.TemporaryDirectory(prefix="milp-verix-") as folder:
-            return self._solve(program, cost, targets, Path(folder))
+            return self._solve_in(Path(folder), program, cost, targets)
 
-    def _solve(
-        self, program: Program, cost: FloatArray, targets: Targets, folder: Path
+    def _solve_in(
+        self, folder: Path, program: Program, cost: FloatArray, targets: Targets
     ) -> SolveResult:
         model, solution = folder / "check.mps", folder / "check.sol"
-        write_mps(program.without_tiny(CBC.dropped), cost, model)
+        write_mps(program.without_tiny(FACTS.dropped), cost, model)
         command = self._command(model, solution, program, targets)
-        start = start_of(targets, cost.size)
-        if start is not None and program.binaries:
+        if targets.start is not None and program.binaries:
             # as one of its solutions, behind a line without meaning
-            values = enumerate(zip(program.column_names, start, strict=True))
+            values = enumerate(zip(program.column_names, targets.start, strict=True))
             lines = [f"{j} {name} {value:.17g} 0\n" for j, (name, value) in values]
             text = "".join(["Optimal - objective value 0\n", *lines])
             (folder / "check.start").write_text(text, encoding="ascii")
             command[2:2] = ["-mipstart", str(folder / "check.start")]
-        deadline, log = targets.deadline(), self._run(command, targets.seconds)
+        log = self._run(command, targets.seconds)
         if log is None:
             return SolveResult(SolveStatus.TIME_LIMIT, detail="killed at the time limit")
         if self._given.log is not None:
@@ -146,7 +174,7 @@ class CbcSession(OwnSession):
         result = replace(result, seconds=float(spent.group(1)) if spent else None)
         spend_solve(program, result.iterations or 0)
         if result.status is SolveStatus.TIME_LIMIT and targets.work < np.inf:
-            deadline.use_up()
+            self._deadline.use_up()
         return result
 
     def _command(
@@ -227,9 +255,6 @@ class CbcSession(OwnSession):
         bound = objective - _BOUND_SLACK - _PRINTED * abs(objective)
         return SolveResult(status, bound, point, nodes, iterations, detail, first_seconds=first)
 
-    def close(self) -> None:
-        self._program = None
-
 
 def _number(pattern: str, log: str) -> int:
     found = re.search(pattern, log)
@@ -245,14 +270,4 @@ def _point(lines: list[str], size: int) -> FloatArray:
     return point
 
 
-def _begin(threads: int, tolerances: Tolerances, given: NameOptions) -> CbcSession:
-    session = CbcSession(str(binary()), threads, tolerances, given)
-    ask_control(session)
-    session.longest = given.seconds
-    return session
-
-
-_NONE = "no CBC binary found: pip install 'pulp<4', or put cbc on the PATH"
-SOLVER = OwnSolver(
-    "cbc", "EPL-2.0", CbcSession.capabilities, lambda: None if binary() else _NONE, _begin
-)
+SOLVER = OwnSolver(CbcSession)

@@ -9,55 +9,57 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
-from milp_verix.solvers.session import (
-    FULL,
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-    start_of,
-)
-from milp_verix.solvers.solver_parameters import COPT, copt_options
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
+from milp_verix.solvers.solver_facts import SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND
 
 _INFINITY = 1e30
 
+FACTS = SolverFacts(
+    "copt",
+    "proprietary",
+    free="2000 columns",
+    tolerances=floored(1e-9, "FeasTol DualTol", "IntTol"),
+    ours={
+        "Presolve": (0, -1),
+        "CutLevel": (0, -1),
+        "HeurLevel": (0, -1),
+        "RelGap": (0.0, 1e-4),
+        "AbsGap": (0.0, 1e-6),
+        "MatrixTol": (1e-12, 1e-10),
+    },
+    balls={"Presolve": -1},  # else it may branch around a ball for ever
+    words=words(
+        "threads Threads, seed RandSeed, gap RelGap, presolve Presolve, cuts CutLevel, "
+        "heuristics HeurLevel"
+    ),
+    options=settable(
+        "Threads 1 to 128, RandSeed 0 to 2147483647, Presolve -1 to 4, CutLevel -1 to 3, "
+        "HeurLevel -1 to 3, StrongBranching -1 to 3, ConflictAnalysis -1 to 1, MipTasks -1 to 256, "
+        "NodeLimit -1 to 2147483647, RelGap 0.0 to 1.0"
+    ),
+    dropped=1e-12,
+)
+
 
 class CoptSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
-    name = "copt"
-    dropped = COPT.dropped
-    capabilities = FULL - {"priorities"}
+    facts, package = FACTS, "coptpy"
+    capabilities = OwnSession.capabilities - {"priorities"}
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        import coptpy
-
-        super().__init__(given)
-        self._copt: Any = coptpy
-        self._errors = (coptpy.CoptError,)
-        kind = coptpy.COPT
+    def _open(self) -> None:
+        self._errors, kind = (self._package.CoptError,), self._package.COPT
         self.version = f"{kind.VERSION_MAJOR}.{kind.VERSION_MINOR}.{kind.VERSION_TECHNICAL}"
-        try:
-            self._env: Any = coptpy.Envr()
-        except self._errors as error:
-            raise self._no_licence(error) from error
-        usual = {"Threads": threads} if given.shipped else copt_options(threads, tolerances)
-        self.parameters = {**usual, **given.settings}
-        self._watch = _watch(coptpy)
-        self._model: Any = None
+        self._env: Any = self._package.Envr()
+        self._watch = _watch(self._package)
         self._variables: list[Any] = []
 
     def _build(self, kept: Program) -> None:
-        package = self._copt
+        package = self._package
         self._model = model = self._env.createModel("")
         model.setParam("Logging", 0)
         if self._given.log:
@@ -71,8 +73,8 @@ class CoptSession(OwnSession):
         if kept.quadratic_rows and not kept.integer.any():
             # without integers it would use its barrier method, whose objective is no bound
             model.addVar(ub=1.0, vtype="B")
-        if kept.quadratic_rows and "Presolve" not in self._given.settings:
-            model.setParam("Presolve", -1)  # else it may branch around a ball for ever
+        for option, value in self._of_balls(kept).items():
+            model.setParam(option, value)
         for row in kept.quadratic_rows:
             squares = package.QuadExpr()
             for j in row.columns:
@@ -101,7 +103,7 @@ class CoptSession(OwnSession):
 
     def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
         members = [self._variables[j] for j in columns]
-        return self._copt.LinExpr(members, coefficients.tolist())
+        return self._package.LinExpr(members, coefficients.tolist())
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         changed = [self._variables[j] for j in columns]
@@ -112,61 +114,52 @@ class CoptSession(OwnSession):
             if variables:
                 self._model.setInfo(name, variables, values.tolist())
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        program, model = self._before("minimising"), self._model
-        targets = targets.within(self._given.seconds)
-        with self._translating(program):
-            if (start := start_of(targets, cost.size)) is not None and cost.size:
-                model.setMipStart(self._variables, start.tolist())
-                model.loadMipStart()
-            self._set(self._variables, Obj=cost)
-            model.setParam("TimeLimit", min(max(targets.seconds, 0.0), 1e20))
-            seconds_of_work = targets.work / UNITS_PER_SECOND
-            model.setParam("WorkLimit", min(seconds_of_work / _SECONDS_OF_A_UNIT, 1e20))
-            deadline = targets.deadline()
-            self._watch.begin(targets)
-            model.solve()
-            result = self._result(cost)
-        if model.status == self._copt.COPT.UNFINISHED:
-            deadline.use_up()
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        model = self._model
+        if targets.start is not None and cost.size:
+            model.setMipStart(self._variables, targets.start.tolist())
+            model.loadMipStart()
+        self._set(self._variables, Obj=cost)
+        model.setParam("TimeLimit", min(max(targets.seconds, 0.0), 1e20))
+        seconds_of_work = targets.work / UNITS_PER_SECOND
+        model.setParam("WorkLimit", min(seconds_of_work / _SECONDS_OF_A_UNIT, 1e20))
+        self._watch.begin(targets)
+        model.solve()
+        result = self._result(cost)
+        if model.status == self._package.COPT.UNFINISHED:
+            self._deadline.use_up()
         spend_solve(program, result.iterations or 0)
         return result
 
     def _result(self, cost: FloatArray) -> SolveResult:
-        model, kind, seen = self._model, self._copt.COPT, self._watch
+        model, kind, seen = self._model, self._package.COPT, self._watch
         status = {
             kind.OPTIMAL: SolveStatus.OPTIMAL,
             kind.INFEASIBLE: SolveStatus.INFEASIBLE,
-            kind.TIMEOUT: SolveStatus.TIME_LIMIT,
-            kind.NODELIMIT: SolveStatus.TIME_LIMIT,
-            kind.UNFINISHED: SolveStatus.TIME_LIMIT,  # of work
+            # the last one is of work
+            **dict.fromkeys(
+                (kind.TIMEOUT, kind.NODELIMIT, kind.UNFINISHED), SolveStatus.TIME_LIMIT
+            ),
             kind.INTERRUPTED: SolveStatus.TARGET,
         }.get(model.status, SolveStatus.FAILED)
         bound, point = -np.inf, None
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if model.hasmipsol if model.ismip else status is SolveStatus.OPTIMAL:
                 point = np.array(model.getValues(), dtype=np.float64)[: cost.size]
             if model.ismip or status is SolveStatus.OPTIMAL:
                 told = float(model.bestbnd if model.ismip else model.objval)
                 bound = proven(told, _INFINITY, cost, point, _OF_CUTS if model.qconstrs else 0.0)
         nodes = int(model.nodecnt)
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(model.simplexiter),
-            NODE_LIMIT if model.status == kind.NODELIMIT else f"COPT status {model.status}",
-            root_bound=bound if nodes <= 1 and bound > -np.inf else seen.root,
-            first_seconds=seen.first,
-            seconds=float(model.solvingtime),
-        )
+        detail = NODE_LIMIT if model.status == kind.NODELIMIT else f"COPT status {model.status}"
+        root = bound if nodes <= 1 and bound > -np.inf else seen.root
+        result = SolveResult(status, bound, point, nodes, int(model.simplexiter), detail)
+        return result.timed(root, seen.first, float(model.solvingtime))
 
     def _beyond_licence(self, error: Any) -> bool:
         return bool(error.retcode == _LICENCE_ERROR)
 
     def close(self) -> None:
-        self._model = self._program = None
+        super().close()
         self._env.close()
 
 
@@ -201,4 +194,4 @@ def _watch(package: Any) -> Any:
     return Watch()
 
 
-SOLVER = own_solver(CoptSession, "proprietary, free up to 2000 columns", "coptpy", apart=True)
+SOLVER = OwnSolver(CoptSession, apart=True)

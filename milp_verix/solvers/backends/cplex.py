@@ -4,7 +4,6 @@
 replaces Python's handler of Ctrl-C while it solves, so it runs in a process of its own.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -12,20 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import LicenceLimitError, SolverError, first_line
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
-from milp_verix.solvers.session import (
-    FULL,
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-    start_of,
-)
-from milp_verix.solvers.solver_parameters import CPLEX, CPLEX_BALLS, cplex_options
+from milp_verix.base.errors import SolverError, first_line
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets, spend_solve
+from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
@@ -47,30 +36,68 @@ _STATUS = {
 }
 
 
+FACTS = SolverFacts(
+    "cplex",
+    "proprietary",
+    free="1000 columns",
+    tolerances=lambda tolerances: {
+        "mip.tolerances.integrality": min(tolerances.integrality, 0.5),
+        "simplex.tolerances.feasibility": max(tolerances.feasibility, 1e-9),
+        "simplex.tolerances.optimality": max(tolerances.feasibility, 1e-9),
+    },
+    ours={
+        "preprocessing.presolve": (0, 1),
+        # it drops entries after scaling: without it is known which
+        "read.scale": (-1, 0),
+        # sets are branched on as they are
+        "preprocessing.sos1reform": (-1, 0),
+        "mip.limits.cutsfactor": (0.0, -1.0),
+        "mip.strategy.heuristiceffort": (0.0, 1.0),
+        "mip.tolerances.mipgap": (0.0, 1e-4),
+        "mip.tolerances.absmipgap": (0.0, 1e-6),
+    },
+    # of balls, by its barrier method: by linear cuts it calls some empty that are not
+    always={"mip.strategy.miqcpstrat": (1, 0), "barrier.qcpconvergetol": (1e-9, 1e-7)},
+    words=words(
+        "threads threads, seed randomseed, gap mip.tolerances.mipgap, "
+        "presolve preprocessing.presolve, cuts mip.limits.cutsfactor, "
+        "heuristics mip.strategy.heuristiceffort"
+    ),
+    options=settable(
+        "threads 1 to 1024, randomseed 0 to 2100000000, lpmethod 0 to 6, emphasis.mip 0 to 5, "
+        "emphasis.numerical 0 to 1, preprocessing.presolve 0 to 1, preprocessing.symmetry -1 to 5, "
+        "mip.limits.cutsfactor -1.0 to 1000.0, mip.limits.nodes 0 to 2147483647, "
+        "mip.strategy.heuristiceffort 0.0 to 1.0, mip.strategy.nodeselect 0 to 3, "
+        "mip.strategy.probe -1 to 3, mip.strategy.search 0 to 2, "
+        "mip.strategy.startalgorithm 0 to 6, mip.strategy.subalgorithm 0 to 5, "
+        "mip.strategy.variableselect -1 to 4, mip.tolerances.mipgap 0.0 to 1.0"
+    ),
+    suffix=".prm",
+    dropped=1e-10,
+    proofs="its dual bound; that of L2 balls, by the barrier method, less 1e-7 of its size",
+)
+
+
 class CplexSession(OwnSession):
     """One model, kept between solves."""
 
-    name = "cplex"
-    dropped = CPLEX.dropped
-    capabilities = FULL - {"general"}
+    facts, package = FACTS, "cplex"
+    capabilities = OwnSession.capabilities - {"general"}
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        import cplex
-
-        super().__init__(given)
-        self._cplex: Any = cplex
-        self._errors = (cplex.exceptions.CplexError,)
-        self.version = cplex.__version__
-        usual = {"threads": threads} if given.shipped else cplex_options(threads, tolerances)
-        self.parameters = {**usual, **given.settings, **CPLEX_BALLS}
-        self._log = Path(given.log).open("a", encoding="utf-8") if given.log else None  # noqa: SIM115
-        self._model: Any = None
+    def _open(self) -> None:
+        self._errors = (self._package.exceptions.CplexError,)
+        self.version = self._package.__version__
+        # above what a file of parameters sets
+        self.parameters = {
+            **self.parameters,
+            **{name: one for name, (one, _) in FACTS.always.items()},
+        }
+        log = self._given.log
+        self._log = Path(log).open("a", encoding="utf-8") if log else None  # noqa: SIM115
 
     def _build(self, kept: Program) -> None:
         self._end()
-        model = self._model = self._cplex.Cplex()
+        model = self._model = self._package.Cplex()
         for stream in ("log", "results", "warning", "error"):
             getattr(model, f"set_{stream}_stream")(self._log if stream != "log" else None)
         for option, value in self.parameters.items():
@@ -122,9 +149,8 @@ class CplexSession(OwnSession):
         variables.set_lower_bounds(list(zip(at, _ends(lower), strict=True)))
         variables.set_upper_bounds(list(zip(at, _ends(upper), strict=True)))
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        program, model = self._before("minimising"), self._model
-        targets = targets.within(self._given.seconds)
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        model = self._model
         first = [] if targets.first is None else targets.first.tolist()
         if first:
             model.order.set([(j, 1, model.order.branch_direction.default) for j in first])
@@ -139,54 +165,46 @@ class CplexSession(OwnSession):
             _parameter(model, option).set(value)
         model.objective.set_linear(list(enumerate(cost.tolist())))
         model.MIP_starts.delete()
-        start = start_of(targets, cost.size)
         # next to a ball's edge a start ends in its numerical trouble
-        if start is not None and program.integer.any() and not program.quadratic_rows:
-            values = [list(range(cost.size)), start.tolist()]
+        if targets.start is not None and program.integer.any() and not program.quadratic_rows:
+            values = [list(range(cost.size)), targets.start.tolist()]
             model.MIP_starts.add(values, model.MIP_starts.effort_level.solve_fixed)
-        deadline, began, ticks = targets.deadline(), model.get_time(), model.get_dettime()
+        ticks = model.get_dettime()
         slack = _BARRIER_SLACK if program.quadratic_rows else 0.0
-        watch = _Watch(self._cplex, targets.holds_above, began, slack)
+        watch = _Watch(self._package, targets.holds_above, model.get_time(), slack)
         # 0 is a linear program, which takes none
         model.set_callback(watch, watch.context.id.global_progress * (model.get_problem_type() > 0))
         spend_solve(program, 0)
         try:
-            with self._translating(program):
-                model.solve()
-        except LicenceLimitError:
-            raise
-        except SolverError as error:
-            return SolveResult(SolveStatus.FAILED, detail=first_line(error))
+            model.solve()
+        except self._errors as error:
+            if self._beyond_licence(error):
+                raise
+            return SolveResult(SolveStatus.FAILED, detail=f"{self.name}: {first_line(error)}")
         result = self._result(cost, watch)
         spend(int((model.get_dettime() - ticks) * _UNITS_PER_TICK))
         if "dettime" in result.detail:
-            deadline.use_up()
-        return replace(result, seconds=model.get_time() - began)
+            self._deadline.use_up()
+        return result
 
     def _result(self, cost: FloatArray, watch: "_Watch") -> SolveResult:
         solution = self._model.solution
         native = solution.status[solution.get_status()]
         status = _STATUS.get(native, SolveStatus.FAILED)
-        sound = status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
         bound, point, whole = -np.inf, None, self._model.get_problem_type() != 0
-        if sound and solution.is_primal_feasible():
+        if status.sound and solution.is_primal_feasible():
             point = np.array(solution.get_values(), dtype=np.float64)[: cost.size]
-        if sound and whole:
+        if status.sound and whole:
             bound = float(solution.MIP.get_best_objective())
         elif status is SolveStatus.OPTIMAL:
             bound = float(solution.get_objective_value())
-        bound = proven(bound, self._cplex.infinity, cost, point, watch.slack)
+        bound = proven(bound, self._package.infinity, cost, point, watch.slack)
         nodes = int(solution.progress.get_num_nodes_processed())
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(solution.progress.get_num_iterations()),
-            NODE_LIMIT if native.startswith("node") else native,
-            root_bound=bound if nodes == 0 and bound > -np.inf else watch.root,
-            first_seconds=watch.first,
-        )
+        iterations = int(solution.progress.get_num_iterations())
+        detail = NODE_LIMIT if native.startswith("node") else native
+        root = bound if nodes == 0 and bound > -np.inf else watch.root
+        result = SolveResult(status, bound, point, nodes, iterations, detail)
+        return result.timed(root, watch.first, self._model.get_time() - watch.began)
 
     def _beyond_licence(self, error: Exception) -> bool:
         return _SIZE_LIMIT_ERROR in error.args
@@ -210,7 +228,7 @@ class _Watch:
 
     def __init__(self, package: Any, holds_above: float, began: float, slack: float) -> None:
         self.context, self._infinity = package.callbacks.Context, package.infinity
-        self._holds_above, self._began, self.slack = holds_above, began, slack
+        self._holds_above, self.began, self.slack = holds_above, began, slack
 
     def invoke(self, running: Any) -> None:
         info = self.context.info
@@ -218,7 +236,7 @@ class _Watch:
         if running.get_long_info(info.node_count) == 0 and abs(bound) < self._infinity:
             self.root = bound
         if self.first is None and running.get_int_info(info.feasible):
-            self.first = running.get_double_info(info.time) - self._began
+            self.first = running.get_double_info(info.time) - self.began
         # infinite where there is no point
         if self._holds_above < bound - self.slack * max(1.0, abs(bound)) < self._infinity:
             running.abort()
@@ -238,4 +256,4 @@ def _ends(values: FloatArray) -> list[float]:
     return [float(value) for value in np.clip(values, -1e20, 1e20)]
 
 
-SOLVER = own_solver(CplexSession, "proprietary, free up to 1000 columns", "cplex", apart=True)
+SOLVER = OwnSolver(CplexSession, apart=True)

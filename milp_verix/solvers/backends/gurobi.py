@@ -1,72 +1,85 @@
-"""Gurobi, in process through gurobipy's matrix interface.
+"""Gurobi through gurobipy, by its matrix interface.
 
-The licence that comes with the package stops at 2000 columns or 2000 rows; the sizes are counted
-here before a model is built for it, and the error it raises at ``optimize()`` is translated too.
-``BestObjStop`` and ``BestBdStop`` end a solve early; both arrive as one status, so the values are
-compared, not the status.
+The licence that comes with the package stops at 2000 columns or 2000 rows. ``BestObjStop`` and
+``BestBdStop`` end a solve early.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
-    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
     deferred_interrupt,
     spend_solve,
-    start_of,
 )
-from milp_verix.solvers.solver_parameters import GUROBI, gurobi_options
+from milp_verix.solvers.solver_facts import SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import UNITS_PER_SECOND, spend
 
 _SIZE_LIMIT_ERROR = 10010
 
+OPTIONS = settable(
+    "Threads 1 to 1024, Seed 0 to 2000000000, Presolve -1 to 2, Method -1 to 5, "
+    "NodeMethod -1 to 2, MIPFocus 0 to 3, NumericFocus 0 to 3, IntegralityFocus 0 to 1, "
+    "Cuts -1 to 3, Heuristics 0.0 to 1.0, RINS -1 to 2000000000, Symmetry -1 to 2, "
+    "VarBranch -1 to 3, NodeLimit 0 to 2147483647"
+)
+FACTS = SolverFacts(
+    "gurobi",
+    "proprietary",
+    free="2000 columns",
+    tolerances=floored(1e-9, "FeasibilityTol OptimalityTol", "IntFeasTol"),
+    ours={
+        "Presolve": (0, -1),
+        "Cuts": (0, -1),
+        "Heuristics": (0.0, 0.05),
+        "MIPGap": (0.0, 1e-4),
+        "MIPGapAbs": (0.0, 1e-10),
+        # by linear cuts: its bounds are those of linear programs
+        "MIQCPMethod": (1, -1),
+        # at the default of 1e-6 its bound was up to 2e-6 of itself above the minimum
+        "BarQCPConvTol": (1e-10, 1e-6),
+        # sets are branched on as they are: as binaries they would bring big-Ms
+        "PreSOS1BigM": (0.0, -1),
+    },
+    # else its linear cuts around a ball may end in numerical trouble
+    balls={"Presolve": -1},
+    words=words(
+        "threads Threads, seed Seed, gap MIPGap, presolve Presolve, cuts Cuts, "
+        "heuristics Heuristics"
+    ),
+    options=OPTIONS | settable("MIPGap 0.0 to 1.0"),
+    suffix=".prm",
+    dropped=1e-13,
+)
+
 
 class GurobiSession(OwnSession):
     """One environment and one model in it, kept between solves."""
 
-    name = "gurobi"
-    dropped = GUROBI.dropped
-    capabilities = FULL
+    facts, package = FACTS, "gurobipy"
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        import gurobipy
-
-        super().__init__(given)
-        self._gp: Any = gurobipy
-        self.version = ".".join(map(str, gurobipy.gurobi.version()))
-        try:
-            self._env: Any = gurobipy.Env(params={"OutputFlag": 0, "LogToConsole": 0})
-        except gurobipy.GurobiError as error:
-            raise SolverUnavailableError(
-                f"Gurobi {self.version} gives no licence ({error}): "
-                "renew it, or use another solver, such as highs"
-            ) from error
-        log = {"OutputFlag": 1, "LogFile": given.log} if given.log else {}
-        usual = {"Threads": threads} if given.shipped else gurobi_options(threads, tolerances)
-        self.parameters = {**usual, **given.settings, **log}
-        for option, value in self.parameters.items():
-            self._env.setParam(option, value)
-        self._model: Any = None
+    def _open(self) -> None:
+        gp = self._package
+        self._errors = (gp.GurobiError,)
+        self.version = ".".join(map(str, gp.gurobi.version()))
+        self._env: Any = gp.Env(params={"OutputFlag": 0, "LogToConsole": 0})
+        log = {"OutputFlag": 1, "LogFile": self._given.log} if self._given.log else {}
+        self.parameters = {**self.parameters, **log}
         self._variables: Any = None
 
     def _build(self, kept: Program) -> None:
-        gp, grb = self._gp, self._gp.GRB
-        if self._model is not None:
+        gp = self._package
+        if self._model is None:
+            for option, value in self.parameters.items():
+                self._env.setParam(option, value)
+        else:
             self._model.dispose()
             self._model = None
         model = gp.Model(env=self._env)
@@ -75,34 +88,28 @@ class GurobiSession(OwnSession):
         add_logic(gp, model, self._variables, kept)
         if kept.quadratic_rows and not kept.integer.any():
             # without integers it would use its barrier method, whose objective is no bound
-            model.addVar(vtype=grb.BINARY)
-        if kept.quadratic_rows and "Presolve" not in self._given.settings:
-            # else its linear cuts around a ball may end in numerical trouble
-            model.Params.Presolve = -1
+            model.addVar(vtype=gp.GRB.BINARY)
+        for option, value in self._of_balls(kept).items():
+            model.setParam(option, value)
         self._model = model
 
-    def _grow(self, program: Program, old: Program) -> None:
-        self._variables.LB = program.column_lower[: old.columns]
-        self._variables.UB = program.column_upper[: old.columns]
-        if program.columns > old.columns:
-            new = added_columns(self._gp, self._model, program, old.columns)
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        if program.columns > columns:
+            new = added_columns(self._package, self._model, program, columns)
             both = [*self._variables.tolist(), *new.tolist()]
-            self._variables = self._gp.MVar.fromlist(both)
-        add_rows(self._model, self._variables, program, old.rows)
+            self._variables = self._package.MVar.fromlist(both)
+        add_rows(self._model, self._variables, program, rows)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         changed = self._variables[columns]
         changed.LB, changed.UB = lower, upper
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        grb, model = self._gp.GRB, self._model
-        program = self._before("minimising")
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        grb, model = self._package.GRB, self._model
         if program.quadratic_rows:
             model.reset()  # so does the last point, as a start, on the ball's edge
         self._variables.Obj = cost
-        start = start_of(targets, cost.size)
-        self._variables.Start = grb.UNDEFINED if start is None else start
-        targets = targets.within(self._given.seconds)
+        self._variables.Start = grb.UNDEFINED if targets.start is None else targets.start
         self._variables.BranchPriority = 0
         # where some come first, a choice among these few is worth trying each
         model.Params.VarBranch = self._given.settings.get("VarBranch", -1)
@@ -122,53 +129,36 @@ class GurobiSession(OwnSession):
             elif where == grb.Callback.MIP and not running.cbGet(grb.Callback.MIP_NODCNT):
                 seen["root"] = float(running.cbGet(grb.Callback.MIP_OBJBND))
 
-        deadline = targets.deadline()
         seen: dict[str, float] = {}
-        with self._translating(program), deferred_interrupt() as interrupt:
+        with deferred_interrupt() as interrupt:
             model.optimize(watch)
         if model.Status == grb.INTERRUPTED:
             raise KeyboardInterrupt  # Gurobi's own handler was faster, and swallowed the signal
         status = {
             grb.OPTIMAL: SolveStatus.OPTIMAL,
             grb.USER_OBJ_LIMIT: SolveStatus.TARGET,
-            grb.TIME_LIMIT: SolveStatus.TIME_LIMIT,
-            grb.WORK_LIMIT: SolveStatus.TIME_LIMIT,
-            grb.NODE_LIMIT: SolveStatus.TIME_LIMIT,
+            **dict.fromkeys(
+                (grb.TIME_LIMIT, grb.WORK_LIMIT, grb.NODE_LIMIT), SolveStatus.TIME_LIMIT
+            ),
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
         spend_solve(program, 0)
         spend(int(model.Work * UNITS_PER_SECOND))
         if model.Status == grb.WORK_LIMIT:
-            deadline.use_up()
+            self._deadline.use_up()
         found = model.SolCount > 0
-        bound = -np.inf
-        sound = status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED)
-        if status is SolveStatus.OPTIMAL or (model.IsMIP and sound):
-            bound = float(model.ObjBound)
-        return SolveResult(
-            status,
-            bound if bound > -grb.INFINITY else -np.inf,
-            np.array(self._variables.X, dtype=np.float64) if found else None,
-            int(model.NodeCount),
-            int(model.IterCount),
-            NODE_LIMIT if model.Status == grb.NODE_LIMIT else f"Gurobi status {model.Status}",
-            root_bound=bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root"),
-            first_seconds=seen.get("first"),
-            seconds=float(model.Runtime),
-        )
+        point = np.array(self._variables.X, dtype=np.float64) if found else None
+        known = status is SolveStatus.OPTIMAL or (model.IsMIP and status.sound)
+        bound = float(model.ObjBound) if known and model.ObjBound > -grb.INFINITY else -np.inf
+        counts = int(model.NodeCount), int(model.IterCount)
+        limited = model.Status == grb.NODE_LIMIT
+        detail = NODE_LIMIT if limited else f"Gurobi status {model.Status}"
+        root = bound if model.NodeCount <= 1 and bound > -np.inf else seen.get("root")
+        result = SolveResult(status, bound, point, *counts, detail)
+        return result.timed(root, seen.get("first"), float(model.Runtime))
 
-    @contextmanager
-    def _translating(self, program: Program) -> Iterator[None]:
-        try:
-            yield
-        except self._gp.GurobiError as error:
-            if error.errno != _SIZE_LIMIT_ERROR:
-                raise SolverError(f"Gurobi error {error.errno}: {error}") from error
-            size = f"{program.rows} rows and {program.columns} columns"
-            raise LicenceLimitError(
-                f"Gurobi's licence does not cover {size} (error {error.errno}; the licence "
-                "that comes with gurobipy ends at 2000 of either): get a full licence, or use highs"
-            ) from error
+    def _beyond_licence(self, error: Any) -> bool:
+        return bool(error.errno == _SIZE_LIMIT_ERROR)
 
     def close(self) -> None:
         if self._model is not None:
@@ -228,4 +218,4 @@ def add_logic(gp: Any, model: Any, variables: Any, program: Program) -> list[Any
     return [*added, *(model.addSOS(gp.GRB.SOS_TYPE1, members) for members in sets)]
 
 
-SOLVER = own_solver(GurobiSession, "proprietary, free up to 2000 columns", "gurobipy")
+SOLVER = OwnSolver(GurobiSession)

@@ -1,4 +1,4 @@
-"""HiGHS, in process through highspy: the session that others are modelled on.
+"""HiGHS through highspy: the session that others are modelled on.
 
 Lean parameters (no presolve, heuristics, symmetry detection or cuts at nodes, gaps of zero) are
 several times faster than the defaults on these programs. A solve stops early on either answer: the
@@ -12,11 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     NODE_LIMIT,
     Interrupt,
@@ -25,16 +22,9 @@ from milp_verix.solvers.session import (
     Targets,
     deferred_interrupt,
     spend_solve,
-    start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import (
-    HIGHS_DROPS,
-    HIGHS_HEURISTICS,
-    HIGHS_LEAN,
-    Options,
-    highs_options,
-)
+from milp_verix.solvers.solver_facts import Options, SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
@@ -42,42 +32,74 @@ from verix_encodings.work import spend
 # of MIPs, measured by benchmarks/work_clock.py: HiGHS does not tell the iterations so far
 _ITERATIONS_OF_A_ROOT, _ITERATIONS_OF_A_STEP = 500, 45
 
+_HEURISTICS = tuple(
+    f"mip_heuristic_run_{name}"
+    for name in ("feasibility_jump", "rins", "rens", "root_reduced_cost")
+)
+# set anew for each solve
+_OF_A_SOLVE = {
+    "presolve": ("off", "choose"),
+    # an effort of zero alone leaves most of them running
+    "mip_heuristic_effort": (0.0, 0.05),
+    **dict.fromkeys(_HEURISTICS, (False, True)),
+    "mip_allow_cut_separation_at_nodes": (False, True),
+    "mip_detect_symmetry": (False, True),
+    "mip_abs_gap": (0.0, 1e-6),
+}
+_LEAN = {name: ours for name, (ours, _) in _OF_A_SOLVE.items()}
+_GENERAL = {name: shipped for name, (_, shipped) in _OF_A_SOLVE.items()} | {"mip_abs_gap": 0.99}
+
+OPTIONS = settable(
+    "presolve off or choose or on, parallel off or choose or on, threads 1 to 1024, "
+    "random_seed 0 to 2147483647, simplex_strategy 0 to 4, mip_heuristic_effort 0.0 to 1.0, "
+    + "".join(f"{name} true or false, " for name in _HEURISTICS)
+    + "mip_allow_cut_separation_at_nodes true or false, mip_allow_restart true or false, "
+    "mip_detect_symmetry true or false, mip_max_nodes 0 to 2147483647"
+)
+FACTS = SolverFacts(
+    "highs",
+    "MIT",
+    tolerances=floored(
+        1e-10,
+        "primal_feasibility_tolerance dual_feasibility_tolerance",
+        "mip_feasibility_tolerance",
+    ),
+    # entries up to small_matrix_value are dropped from the matrix without a word
+    ours={"mip_rel_gap": (0.0, 1e-4), "small_matrix_value": (1e-12, 1e-9), **_OF_A_SOLVE},
+    always={"output_flag": (False, True)},
+    words=words(
+        "threads threads, seed random_seed, gap mip_rel_gap, presolve presolve, "
+        "cuts mip_allow_cut_separation_at_nodes, "
+        f"heuristics mip_heuristic_effort {' '.join(_HEURISTICS)}"
+    ),
+    options=OPTIONS | settable("mip_rel_gap 0.0 to 1.0"),
+    suffix=".opt",
+    dropped=1e-12,
+)
+
 
 class HighsSession(OwnSession):
     """One ``Highs`` object, kept between solves."""
 
-    name = "highs"
-    dropped = HIGHS_DROPS
+    facts, package = FACTS, "highspy"
+    _integer = _late = False
+    _per_iteration, _began, _holds_above = 0, 0.0, np.inf
+    _root_bound: float | None = None
+    _first_seconds: float | None = None
     capabilities = frozenset(
         {"partition", "in_place_bounds", "growth", "start", "early_stop", "duals", "work_limit"}
     )
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        import highspy
-
-        super().__init__(given)
-        self._highspy: Any = highspy
-        self._highs: Any = self._highspy.Highs()
-        self._integer = False
-        self._holds_above = np.inf
-        self._deadline: Deadline = NO_LIMIT
-        self._per_iteration = 0
-        self._late = False
+    def _open(self) -> None:
+        self._model = self._package.Highs()
         self._interrupt = Interrupt()
-        self.version = self._highs.version()
-        log = {"output_flag": True, "log_to_console": False, "log_file": given.log}
-        own = {**given.settings, **(log if given.log else {})}
-        usual = {"threads": threads, "output_flag": False}
-        usual = usual if given.shipped else highs_options(threads, tolerances)
-        self.parameters = {**usual, **own}
-        set_options(self._highs, self.parameters)
-        self._root_bound: float | None = None
-        self._first_seconds: float | None = None
-        self._began = 0.0
-        self._highs.cbMipInterrupt += self._on_mip
-        self._highs.cbSimplexInterrupt += self._on_simplex
+        self.version = self._model.version()
+        if log := self._given.log:
+            told = {"output_flag": True, "log_to_console": False, "log_file": log}
+            self.parameters = {**self.parameters, **told}
+        set_options(self._model, self.parameters)
+        self._model.cbMipInterrupt += self._on_mip
+        self._model.cbSimplexInterrupt += self._on_simplex
 
     def _on_mip(self, event: Any) -> None:
         # set both ways: the flag outlives the solve that it stopped
@@ -99,36 +121,30 @@ class HighsSession(OwnSession):
         return self._late or self._interrupt.pending
 
     def _build(self, kept: Program) -> None:
-        pass_program(self._highs, kept)
+        pass_program(self._model, kept)
 
-    def _grow(self, program: Program, old: Program) -> None:
-        ends = program.column_lower[: old.columns], program.column_upper[: old.columns]
-        self._change(np.arange(old.columns), *ends)
-        add_rest(self._highs, program, old.columns, old.rows)
-        for j in np.flatnonzero(program.integer[old.columns :]).tolist():
-            kind = self._highspy.HighsVarType.kInteger
-            self._highs.changeColIntegrality(old.columns + j, kind)
+    def _add_rest(self, program: Program, columns: int, rows: int) -> None:
+        add_rest(self._model, program, columns, rows)
+        for j in np.flatnonzero(program.integer[columns:]).tolist():
+            self._model.changeColIntegrality(columns + j, self._package.HighsVarType.kInteger)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        self._highs.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
+        self._model.changeColsBounds(columns.size, columns.astype(np.int32), lower, upper)
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        highs, program = self._highs, self._before("minimising")
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        highs = self._model
         self._integer = bool(program.integer.any())
         self._per_iteration = units_of_iteration(program)
-        targets = targets.within(self._given.seconds)
-        usual = _GENERAL if targets.whole else HIGHS_LEAN
+        usual: Options = _GENERAL if targets.whole else _LEAN
         usual = {} if self._given.shipped else usual
         for option, value in {**usual, **self._given.settings}.items():
             highs.setOptionValue(option, value)
         columns = np.arange(program.columns, dtype=np.int32)
         highs.changeColsCost(columns.size, columns, cost)
-        start = start_of(targets, columns.size)
-        if start is not None and self._integer:
-            solution = self._highspy.HighsSolution()
-            solution.col_value = start.tolist()
+        if targets.start is not None and self._integer:
+            solution = self._package.HighsSolution()
+            solution.col_value = targets.start.tolist()
             highs.setSolution(solution)
-        self._deadline = targets.deadline()
         spend_solve(program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)
@@ -139,7 +155,7 @@ class HighsSession(OwnSession):
         with deferred_interrupt() as self._interrupt:
             again_if_failed(highs, highs.run())
             left = self._deadline.seconds
-            timed_out = highs.getModelStatus() == self._highspy.HighsModelStatus.kTimeLimit
+            timed_out = highs.getModelStatus() == self._package.HighsModelStatus.kTimeLimit
             if timed_out and left > 0.1 * targets.seconds:
                 # a version whose limit counts from the session's first solve
                 highs.setOptionValue("time_limit", highs.getRunTime() + left)
@@ -149,7 +165,7 @@ class HighsSession(OwnSession):
         return self._result(ran - before if ran >= before else ran)
 
     def _result(self, seconds: float) -> SolveResult:
-        highs, status_of = self._highs, self._highspy.HighsModelStatus
+        highs, status_of = self._model, self._package.HighsModelStatus
         native = highs.getModelStatus()
         status = {
             status_of.kOptimal: SolveStatus.OPTIMAL,
@@ -165,12 +181,12 @@ class HighsSession(OwnSession):
         info = highs.getInfo()
         nodes = max(int(info.mip_node_count), 0) if self._integer else 0
         bound = -np.inf
-        if self._integer and status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if self._integer and status.sound:
             bound = float(info.mip_dual_bound)
         elif status is SolveStatus.OPTIMAL:
             # a linear program has a dual bound only once it is solved
             bound = float(info.objective_function_value)
-        feasible = self._highspy.SolutionStatus.kSolutionStatusFeasible
+        feasible = self._package.SolutionStatus.kSolutionStatusFeasible
         point, duals = None, None
         solution = highs.getSolution()
         if info.primal_solution_status == feasible:
@@ -178,42 +194,26 @@ class HighsSession(OwnSession):
         if not self._integer and solution.dual_valid:
             duals = np.array(solution.row_dual, dtype=np.float64)
         iterations = max(int(info.simplex_iteration_count), 0)
-        root, first = self._root_bound, self._first_seconds
-        if self._integer and nodes <= 1 and bound > -np.inf:
-            root = bound
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            iterations,
-            detail,
-            duals,
-            root_bound=root if root is not None and np.isfinite(root) else None,
-            first_seconds=first,
-            seconds=seconds,
-        )
+        root = bound if self._integer and nodes <= 1 and bound > -np.inf else self._root_bound
+        result = SolveResult(status, bound, point, nodes, iterations, detail, duals)
+        return result.timed(root, self._first_seconds, seconds)
 
     def close(self) -> None:
-        self._highs.clearCallbacks()
-        self._highs.clear()
+        self._model.clearCallbacks()
+        self._model.clear()
 
 
 def again_if_failed(model: Any, status: Any) -> None:
     """Solve again where a run failed: another session had another number of threads."""
-    import highspy
-
-    if status == highspy.HighsStatus.kError:
+    if status.name == "kError":
         model.resetGlobalScheduler(True)
         model.run()
 
 
 def set_options(model: Any, options: Mapping[str, bool | float | str]) -> None:
     """Set options of a ``Highs`` object; ``SolverError`` for one that its version refuses."""
-    import highspy
-
     for option, value in options.items():
-        if model.setOptionValue(option, value) != highspy.HighsStatus.kOk:
+        if model.setOptionValue(option, value).name != "kOk":
             raise SolverError(f"HiGHS {model.version()} refuses the option {option}={value!r}")
 
 
@@ -239,7 +239,7 @@ def pass_program(model: Any, program: Program) -> None:
         matrix.data,
         program.integer.astype(np.int32),
     )
-    if status == highspy.HighsStatus.kError:
+    if status.name == "kError":
         raise SolverError(
             f"HiGHS refuses the model ({program.rows} rows, {program.columns} columns)"
         )
@@ -247,8 +247,6 @@ def pass_program(model: Any, program: Program) -> None:
 
 def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
     """Add continuous columns without a cost and rows behind the first ones; the basis stays."""
-    import highspy
-
     new, matrix = program.columns - columns, program.matrix[rows:, :]
     nowhere = np.zeros(new, dtype=np.int32)
     lower, upper = program.column_lower[columns:], program.column_upper[columns:]
@@ -265,18 +263,8 @@ def add_rest(model: Any, program: Program, columns: int, rows: int) -> None:
             matrix.data,
         ),
     )
-    if highspy.HighsStatus.kError in statuses:
+    if "kError" in [status.name for status in statuses]:
         raise SolverError(f"HiGHS refuses {program.rows - rows} more rows, {new} more columns")
 
 
-_GENERAL: Options = {
-    "presolve": "choose",
-    "mip_heuristic_effort": 0.05,
-    **dict.fromkeys(HIGHS_HEURISTICS, True),
-    "mip_allow_cut_separation_at_nodes": True,
-    "mip_detect_symmetry": True,
-    "mip_abs_gap": 0.99,
-}
-
-
-SOLVER = own_solver(HighsSession, "MIT", "highspy")
+SOLVER = OwnSolver(HighsSession)

@@ -7,6 +7,7 @@ point. Models are MathOpt's messages, whose ids are numbers of columns and rows 
 Python fail at a cutoff. OR-Tools and highspy may clash, hence a process of its own.
 """
 
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,20 +16,16 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import SolverError, first_line, refusing
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.backends import scip
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import (
-    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
     Targets,
     spend_solve,
-    start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import SCIP_BALLS, scip_options
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -52,20 +49,17 @@ _STATUS = {
 class OrtoolsSession(OwnSession):
     """One solver, with its model."""
 
-    name = "ortools"
-    dropped = _EPSILON
-    capabilities = FULL - {"general"}
+    facts = replace(
+        scip.FACTS, name="ortools", suffix="", dropped=_EPSILON, proofs="its dual bound, or cutoff"
+    )
+    package = "ortools"
+    capabilities = OwnSession.capabilities - {"general"}
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        super().__init__(given)
+    def _open(self) -> None:
         self._of: Any = _names()
-        self._solver: Any = None
         self._kept = ProgramBuilder().build()
         self.version = version("ortools")
-        usual = {} if given.shipped else scip_options(threads, tolerances)
-        self.parameters = {"heuristics": given.shipped, **usual, **given.settings}
+        self.parameters = {"heuristics": self._given.shipped, **self.parameters}
 
     def _build(self, kept: Program) -> None:
         of, (columns, rows, entries) = self._of, _parts(kept, 0, 0)
@@ -88,7 +82,7 @@ class OrtoolsSession(OwnSession):
             for j in chosen.columns:
                 model.sos1_constraints[k].expressions.add(ids=[j], coefficients=[1.0])
         with refusing("OR-Tools refuses a model", Exception, kind=SolverError):
-            self._solver = of.new(of.SOLVER_TYPE_GSCIP, model, of.SolverInitializerProto())
+            self._model = of.new(of.SOLVER_TYPE_GSCIP, model, of.SolverInitializerProto())
         self._kept, self._cost = kept, np.zeros(kept.columns)
 
     def _add_rest(self, program: Program, columns: int, rows: int) -> None:
@@ -110,7 +104,7 @@ class OrtoolsSession(OwnSession):
     def _update(self, **changes: Any) -> None:
         """Change the model, or make another of the program kept: SCIP takes no ends of binaries."""
         with refusing("OR-Tools refuses a model", Exception, kind=SolverError):
-            changed = self._solver.update(self._of.ModelUpdateProto(**changes))
+            changed = self._model.update(self._of.ModelUpdateProto(**changes))
         if not changed:
             self._build(self._kept)
 
@@ -118,16 +112,16 @@ class OrtoolsSession(OwnSession):
         order = np.argsort(columns)
         return self._of.Vector(ids=columns[order], values=values[order])
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        program, of = self._before("minimising"), self._of
-        targets = targets.within(self._given.seconds)
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        of = self._of
         moved = np.abs(cost - self._cost) > 2 * _EPSILON
         changes = self._vector(np.flatnonzero(moved), cost[moved])
         self._update(objective_updates={"linear_coefficients": changes})
         self._cost = np.where(moved, cost, self._cost)
-        given, start = of.ModelSolveParametersProto(), start_of(targets, cost.size)
-        if start is not None:
-            given.solution_hints.add(variable_values=self._vector(np.arange(cost.size), start))
+        given = of.ModelSolveParametersProto()
+        if targets.start is not None:
+            start = self._vector(np.arange(cost.size), targets.start)
+            given.solution_hints.add(variable_values=start)
         if targets.first is not None:
             given.branching_priorities.ids.extend(np.sort(targets.first))
             given.branching_priorities.values.extend([1] * targets.first.size)
@@ -138,11 +132,11 @@ class OrtoolsSession(OwnSession):
             value = float(cost @ np.array(event.primal_solution_vector.values))
             return of.CallbackResultProto(terminate=value < targets.violated_below)
 
-        limits, deadline = self._limits(program, targets), targets.deadline()
+        limits = self._limits(program, targets)
         events = of.CallbackRegistrationProto(request_registration=[of.CALLBACK_EVENT_MIP_SOLUTION])
         log = self._append if self._given.log else None
         try:
-            answer = self._solver.solve(limits, given, log, events, found, None)
+            answer = self._model.solve(limits, given, log, events, found, None)
         except Exception as error:  # noqa: BLE001, RUF100 - its own kinds have no common name
             # also where costs have no lower bound; its model may be in any state
             self._build(self._kept)
@@ -151,7 +145,7 @@ class OrtoolsSession(OwnSession):
         result = self._result(cost, targets, answer, seen)
         spend_solve(program, result.iterations or 0)
         if result.detail == NODE_LIMIT and targets.work < np.inf:
-            deadline.use_up()
+            self._deadline.use_up()
         return result
 
     def _limits(self, program: Program, targets: Targets) -> Any:
@@ -159,11 +153,9 @@ class OrtoolsSession(OwnSession):
         limits, given = self._of.SolveParametersProto(), dict(self.parameters)
         if not given.pop("heuristics"):  # no parameter of SCIP's, but a choice of many of them
             limits.heuristics = self._of.EMPHASIS_OFF
-        for option, value in given.items():
+        for option, value in {**given, **self._of_balls(program)}.items():
             kind = "long" if option.endswith("nodes") else _KINDS[type(value)]
             getattr(limits.gscip, f"{kind}_params")[option] = value
-        if program.quadratic_rows and "numerics/feastol" not in self._given.settings:
-            limits.gscip.real_params["numerics/feastol"] = SCIP_BALLS
         nodes = targets.work / (_ITERATIONS_OF_A_NODE * units_of_iteration(program))
         if nodes < _MOST_NODES:
             limits.node_limit = int(nodes) + 1
@@ -182,7 +174,7 @@ class OrtoolsSession(OwnSession):
             native = self._of.LimitProto.Name(ended.limit)
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point, cutoff = -np.inf, None, targets.holds_above
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if answer.solutions:
                 best = answer.solutions[0].primal_solution.variable_values
                 point = np.array(best.values, dtype=np.float64)
@@ -194,24 +186,14 @@ class OrtoolsSession(OwnSession):
         off = np.abs(cost - self._cost)
         bound -= float(off[off > 0] @ ends[off > 0])
         nodes = int(counted.node_count)
-        return SolveResult(
-            status,
-            bound,
-            point,
-            nodes,
-            int(counted.simplex_iterations),
-            NODE_LIMIT if native == "LIMIT_NODE" else native,
-            root_bound=bound if nodes <= 1 and bound > -np.inf else None,
-            first_seconds=seen[0] if seen else None,
-            seconds=counted.solve_time.ToTimedelta().total_seconds(),
-        )
+        detail = NODE_LIMIT if native == "LIMIT_NODE" else native
+        result = SolveResult(status, bound, point, nodes, int(counted.simplex_iterations), detail)
+        seconds = counted.solve_time.ToTimedelta().total_seconds()
+        return result.timed(bound if nodes <= 1 else None, seen[0] if seen else None, seconds)
 
     def _append(self, lines: list[str]) -> None:
         with Path(str(self._given.log)).open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
-
-    def close(self) -> None:
-        self._solver = self._program = None
 
 
 _KINDS = {bool: "bool", int: "int", float: "real"}
@@ -260,4 +242,4 @@ def _parts(program: Program, columns: int, rows: int) -> tuple[dict[str, Any], .
     )
 
 
-SOLVER = own_solver(OrtoolsSession, "Apache-2.0", "ortools", apart=True)
+SOLVER = OwnSolver(OrtoolsSession, apart=True)

@@ -1,4 +1,4 @@
-"""Branch and bound over the phases, on one warm linear program of HiGHS.
+"""Branch and bound over phases of ReLUs on one warm linear program of HiGHS.
 
 The binaries of an encoding are phases of activations. Relaxed to [0, 1] they give the triangle
 relaxation; fixing one to 0 or 1 is a change of two bounds, and the simplex basis stays. A node is
@@ -23,8 +23,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.backends import highs
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     Interrupt,
     SolveResult,
@@ -33,7 +34,7 @@ from milp_verix.solvers.session import (
     deferred_interrupt,
     refuse_beyond,
 )
-from milp_verix.solvers.solver_parameters import HIGHS_DROPS
+from milp_verix.solvers.solver_facts import SolverFacts
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
@@ -171,18 +172,26 @@ class _Loaded:
 class PhaseSession(OwnSession):
     """One warm linear program; each minimisation is a search over phases."""
 
-    name = "phase"
-    largest_big_m = np.inf
-    dropped = HIGHS_DROPS
+    facts = SolverFacts(
+        "phase",
+        "BSD-3-Clause, HiGHS MIT",
+        # phases are fixed exactly
+        largest_big_m=np.inf,
+        dropped=highs.FACTS.dropped,
+        proofs="row duals, evaluated with rounding accounted for",
+    )
+    package = highs.HighsSession.package
     capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 
     def __init__(
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
-        super().__init__(given)
         self._lp = WarmLp(threads, tolerances)
-        self.version = self._lp.version
         self._state: _Loaded
+        super().__init__(threads, tolerances, given)
+
+    def _open(self) -> None:
+        self.version = self._lp.version
 
     def load(self, program: Program) -> None:
         refuse_beyond(self, program)
@@ -226,18 +235,10 @@ class PhaseSession(OwnSession):
             status, bound, detail = SolveStatus.INFEASIBLE, -np.inf, "no phase is feasible"
         elif bound == -np.inf and status is SolveStatus.OPTIMAL:
             status, detail = SolveStatus.FAILED, "columns without ends leave no bound proven"
-        return SolveResult(
-            status,
-            bound,
-            search.point,
-            search.nodes - nodes,
-            search.iterations - iterations,
-            detail,
-            certificate=certificate,
-            root_bound=None if search.root_bound == -np.inf else search.root_bound,
-            first_seconds=None if search.first_at is None else max(search.first_at - began, 0.0),
-            seconds=seconds,
-        )
+        counts = search.nodes - nodes, search.iterations - iterations
+        result = SolveResult(status, bound, search.point, *counts, detail, certificate=certificate)
+        first = None if search.first_at is None else max(search.first_at - began, 0.0)
+        return result.timed(search.root_bound, first, seconds)
 
     def _run(
         self, loaded: _Loaded, search: Search, interrupt: Interrupt
@@ -331,4 +332,4 @@ def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> b
     return False
 
 
-SOLVER = own_solver(PhaseSession, "BSD-3-Clause, HiGHS MIT", "highspy")
+SOLVER = OwnSolver(PhaseSession)

@@ -19,9 +19,9 @@ import numpy as np
 
 from milp_verix.base.errors import first_line, meant, shown
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.backends import cbc
+from milp_verix.solvers.backends import cbc, gurobi, highs
 from milp_verix.solvers.session import constraints_of, finite
-from milp_verix.solvers.solver_parameters import SolverParameters, parameters_of
+from milp_verix.solvers.solver_facts import Options, settable
 from milp_verix.solvers.trust import Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -37,6 +37,15 @@ class PulpSolver(FamilySolver):
     name: str = "pulp"
     native: str = _BUNDLED
     package = "PuLP MIT"
+    allowed = {  # noqa: RUF012
+        _BUNDLED: cbc.OPTIONS,
+        "COIN_CMD": cbc.OPTIONS,
+        "GUROBI": gurobi.OPTIONS,
+        "HiGHS": highs.OPTIONS,
+        "HiGHS_CMD": settable("threads 1 to 1024"),
+        "SCIP_CMD": settable("maxNodes 0 to 2147483647"),
+        "SCIP_PY": settable("maxNodes 0 to 2147483647"),
+    }
 
     def unavailable(self) -> str | None:
         try:
@@ -82,14 +91,11 @@ class PulpSession(FamilySession):
         warnings.simplefilter("ignore")
         self._pulp: Any = pulp
         self._rows: list[Any] = []
-        parameters = parameters_of(solver.native)
-        self._arguments = {
-            **_arguments(pulp, solver.native, parameters, threads, tolerances),
-            **solver.options,
-        }
+        settings = solver.facts.usual(threads, tolerances)
+        usual = _arguments(pulp, solver.native, settings, threads)
+        self.parameters = {**usual, **solver.options}
         version = f"{_version_of(pulp, solver)} (PuLP {pulp.__version__})"
         super().__init__("pulp", solver, version)
-        self.parameters = self._arguments
 
     def _build(self, kept: Program) -> None:
         self._kept, names = kept, [f"x{j}" for j in range(kept.columns)]
@@ -115,7 +121,7 @@ class PulpSession(FamilySession):
             variable.varValue = None
         limit = seconds if np.isfinite(seconds) else None
         started = time.monotonic()
-        problem.solve(pulp.getSolver(self._solver.native, timeLimit=limit, **self._arguments))
+        problem.solve(pulp.getSolver(self._solver.native, timeLimit=limit, **self.parameters))
         detail = f"PuLP: {pulp.LpStatus[problem.status]}, {pulp.LpSolution[problem.sol_status]}"
         if problem.status == pulp.LpStatusInfeasible:
             # what is left in the variables is no point
@@ -157,11 +163,8 @@ def _sum(pulp: Any, coefficients: FloatArray, columns: IntArray, variables: Sequ
     return pulp.LpAffineExpression(zip(members, coefficients.tolist(), strict=True))
 
 
-def _arguments(
-    pulp: Any, native: str, parameters: SolverParameters, threads: int, tolerances: Tolerances
-) -> dict[str, Any]:
-    """Return the settings that PuLP's class for a solver takes."""
-    settings = parameters.options(threads, tolerances)
+def _arguments(pulp: Any, native: str, settings: Options, threads: int) -> dict[str, Any]:
+    """Return the ``settings`` of a solver as PuLP's class for it takes them."""
     arguments: dict[str, Any] = {"msg": False}
     if native in (_BUNDLED, "COIN_CMD"):
         listed = [f"{option} {value}" for option, value in settings.items() if option != "threads"]

@@ -16,8 +16,8 @@ import numpy as np
 from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.errors import InputError, meant, shown
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers.backends import gurobi, highs, scip
 from milp_verix.solvers.session import finite, in_words
-from milp_verix.solvers.solver_parameters import parameters_of
 from milp_verix.solvers.trust import TRUSTED, Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import FloatArray, IntArray, dense
@@ -117,11 +117,17 @@ class PyomoSolver(FamilySolver):
     name: str = "pyomo"
     native: str = _HIGHS
     package = "Pyomo BSD-3-Clause"
+    allowed = {  # noqa: RUF012
+        **dict.fromkeys((_HIGHS, "highs"), highs.OPTIONS),
+        **dict.fromkeys(("gurobi_direct", "gurobi_persistent", "appsi_gurobi"), gurobi.OPTIONS),
+        **dict.fromkeys(("gurobi_direct_v2", "gurobi_persistent_v2"), gurobi.OPTIONS),
+        **dict.fromkeys(("scip_direct", "scip_persistent"), scip.OPTIONS),
+    }
 
     @property
     def capabilities(self) -> frozenset[str]:
         in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
-        return parameters_of(self.native).capabilities | in_place
+        return super(PyomoSolver, self).capabilities | in_place
 
     def unavailable(self) -> str | None:
         try:
@@ -166,9 +172,7 @@ class PyomoSession(FamilySession):
 
         logging.getLogger("pyomo").setLevel(logging.CRITICAL)
         self._pyo: Any = pyo
-        options = parameters_of(solver.native).options(threads, tolerances)
-        self._options = {**options, **solver.options}
-        self.parameters = self._options
+        self.parameters = {**solver.facts.usual(threads, tolerances), **solver.options}
         self._interface: Any = None
         self._model: Any = None
         text = f"{_version_of(pyo, solver.native)} (Pyomo {version})"
@@ -209,7 +213,7 @@ class PyomoSession(FamilySession):
             model.cutoff.activate()
         else:
             model.cutoff.deactivate()
-        arguments: dict[str, Any] = {"load_solutions": False, "options": self._options}
+        arguments: dict[str, Any] = {"load_solutions": False, "options": self.parameters}
         if np.isfinite(seconds):
             arguments["timelimit"] = max(seconds, 0.001)
         if isinstance(solver, PersistentSolver):

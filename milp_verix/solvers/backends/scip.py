@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
-from milp_verix.solvers.own_solver import OwnSession, own_solver, proven
+from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
 from milp_verix.solvers.session import (
-    FULL,
     NODE_LIMIT,
     SolveResult,
     SolveStatus,
@@ -21,10 +18,9 @@ from milp_verix.solvers.session import (
     constraints_of,
     finite,
     spend_solve,
-    start_of,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_parameters import SCIP_BALLS, SCIP_DROPS, scip_options
+from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -40,53 +36,79 @@ _STATUS = {
 }
 
 
+OPTIONS = settable(
+    "randomization/randomseedshift 0 to 2147483647, presolving/maxrounds -1 to 2147483647, "
+    "propagating/maxrounds -1 to 2147483647, separating/maxrounds -1 to 2147483647, "
+    "separating/maxroundsroot -1 to 2147483647, conflict/enable true or false, "
+    "misc/usesymmetry 0 to 7, limits/nodes -1 to 2147483647"
+)
+FACTS = SolverFacts(
+    "scip",
+    "Apache-2.0",
+    # integrality follows feasibility; its LPs keep 1e-10 at best
+    tolerances=lambda tolerances: {
+        "numerics/epsilon": 1e-12,
+        "numerics/sumepsilon": 1e-10,
+        "numerics/feastol": max(min(tolerances.feasibility, tolerances.integrality), 1e-10),
+        "numerics/dualfeastol": max(tolerances.feasibility, 1e-10),
+    },
+    ours={
+        "limits/gap": (0.0, 0.0),
+        "limits/absgap": (0.0, 0.0),
+        "presolving/maxrounds": (0, -1),
+        "separating/maxrounds": (0, -1),
+        "separating/maxroundsroot": (0, -1),
+    },
+    # feasibility of a ball's row: below 1e-7 SCIP cuts off nodes with better points, and bounds
+    # were up to 6e-4 of themselves above the minimum on 12 of 120 random programs
+    balls={"numerics/feastol": 1e-6},
+    words=words(
+        "seed randomization/randomseedshift, gap limits/gap, presolve presolving/maxrounds, "
+        "cuts separating/maxrounds separating/maxroundsroot, heuristics heuristics"
+    ),
+    # heuristics are no parameter of SCIP's, but a choice of many of them
+    options=OPTIONS | settable("limits/gap 0.0 to 1.0, heuristics true or false"),
+    suffix=".set",
+    dropped=1e-12,
+)
+
+
 class ScipSession(OwnSession):
     """One model; between solves it is in the stage in which it may be changed."""
 
-    name = "scip"
-    dropped = SCIP_DROPS
-    capabilities = FULL - {"general"}
+    facts, package = FACTS, "pyscipopt"
+    capabilities = OwnSession.capabilities - {"general"}
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        import pyscipopt
-
-        super().__init__(given)
-        self._scip: Any = pyscipopt
-        usual = {} if given.shipped else scip_options(threads, tolerances)
-        self._options = {**usual, **given.settings}
-        # no parameter of SCIP's, but a choice of many of them
-        self._heuristics = bool(self._options.pop("heuristics", given.shipped))
-        self.parameters = {**self._options, "heuristics": self._heuristics}
-        self._model: Any = None
+    def _open(self) -> None:
+        self.parameters = {"heuristics": self._given.shipped, **self.parameters}
         self._variables: list[Any] = []
         self._limit: Any = None
         self._first = np.zeros(0, dtype=np.intp)
-        empty = pyscipopt.Model()
+        empty = self._package.Model()
         parts = empty.getMajorVersion(), empty.getMinorVersion(), empty.getTechVersion()
         self.version = ".".join(map(str, parts))
 
     def _build(self, kept: Program) -> None:
         self._first = np.zeros(0, dtype=np.intp)
-        model = self._model = self._scip.Model()
+        model = self._model = self._package.Model()
         model.hideOutput()
-        if not self._heuristics:
-            model.setHeuristics(self._scip.SCIP_PARAMSETTING.OFF)
-        for option, value in self._options.items():
+        options = dict(self.parameters)
+        if not options.pop("heuristics"):
+            model.setHeuristics(self._package.SCIP_PARAMSETTING.OFF)
+        for option, value in options.items():
             model.setParam(option, value)
-        self._limit = _iteration_limit(self._scip)
+        self._limit = _iteration_limit(self._package)
         model.includeEventhdlr(self._limit, "work", "limit of work")
         self._variables = []
         self._add_rest(kept, 0, 0)
         for row in kept.quadratic_rows:
             # of radius 1, so that the tolerance is relative
-            squares = self._scip.quicksum(
+            squares = self._package.quicksum(
                 (self._variables[j] / row.radius) ** 2 for j in row.columns
             )
             model.addCons(squares <= 1.0)
-        if kept.quadratic_rows and "numerics/feastol" not in self._given.settings:
-            model.setParam("numerics/feastol", SCIP_BALLS)
+        for option, value in self._of_balls(kept).items():
+            model.setParam(option, value)
         for rule in kept.indicators:
             body = self._sum(rule.coefficients, rule.columns)
             binary, active = self._variables[rule.binary], bool(rule.value)
@@ -104,17 +126,16 @@ class ScipSession(OwnSession):
 
     def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
         pairs = zip(coefficients.tolist(), columns.tolist(), strict=True)
-        return self._scip.quicksum(a * self._variables[j] for a, j in pairs)
+        return self._package.quicksum(a * self._variables[j] for a, j in pairs)
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         for j, low, high in zip(columns, lower, upper, strict=True):
             self._model.chgVarLb(self._variables[j], finite(low))
             self._model.chgVarUb(self._variables[j], finite(high))
 
-    def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
-        program, model = self._before("minimising"), self._model
-        targets = targets.within(self._given.seconds)
-        deadline, self._limit.most = targets.deadline(), targets.work / units_of_iteration(program)
+    def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
+        model = self._model
+        self._limit.most = targets.work / units_of_iteration(program)
         infinity = model.infinity()
         used = np.flatnonzero(cost)
         model.setObjective(self._sum(cost[used], used) + 0.0, "minimize")
@@ -126,10 +147,9 @@ class ScipSession(OwnSession):
             for j in columns.tolist():
                 model.chgVarBranchPriority(self._variables[j], priority)
         self._first = first
-        start = start_of(targets, cost.size)
-        if start is not None:
+        if targets.start is not None:
             given = model.createSol()
-            for variable, value in zip(self._variables, start.tolist(), strict=True):
+            for variable, value in zip(self._variables, targets.start.tolist(), strict=True):
                 model.setSolVal(given, variable, value)
             model.addSol(given)
         self._limit.first_seconds = None
@@ -137,7 +157,7 @@ class ScipSession(OwnSession):
         result = self._result(cost)
         spend_solve(program, result.iterations or 0)
         if result.detail == "userinterrupt":
-            deadline.use_up()
+            self._deadline.use_up()
         model.freeTransform()
         return result
 
@@ -160,27 +180,16 @@ class ScipSession(OwnSession):
         native = NODE_LIMIT if native.endswith("nodelimit") else native
         status = _STATUS.get(native, SolveStatus.FAILED)
         bound, point = -np.inf, None
-        if status not in (SolveStatus.INFEASIBLE, SolveStatus.FAILED):
+        if status.sound:
             if model.getNSols():
                 best = model.getBestSol()
                 point = np.array([best[variable] for variable in self._variables], dtype=np.float64)
             bound = proven(float(model.getDualbound()), model.infinity(), cost, point)
-        iterations = int(model.getNLPIterations())
-        root, first = float(model.getDualboundRoot()), self._limit.first_seconds
-        return SolveResult(
-            status,
-            bound,
-            point,
-            int(model.getNTotalNodes()),
-            iterations,
-            native,
-            root_bound=root if abs(root) < model.infinity() else None,
-            first_seconds=first,
-            seconds=float(model.getSolvingTime()),
-        )
-
-    def close(self) -> None:
-        self._model = self._program = None
+        counts, root = (int(model.getNTotalNodes()), int(model.getNLPIterations())), None
+        if abs(float(model.getDualboundRoot())) < model.infinity():
+            root = float(model.getDualboundRoot())
+        result = SolveResult(status, bound, point, *counts, native)
+        return result.timed(root, self._limit.first_seconds, float(model.getSolvingTime()))
 
 
 def _iteration_limit(package: Any) -> Any:
@@ -210,4 +219,4 @@ def _iteration_limit(package: Any) -> Any:
 
 
 # it holds Python's lock and swallows Ctrl-C
-SOLVER = own_solver(ScipSession, "Apache-2.0", "pyscipopt", apart=True)
+SOLVER = OwnSolver(ScipSession, apart=True)

@@ -1,7 +1,6 @@
 """Bounds by programs: inside CROWN's, around every value, and the true range where exact."""
 
 import time
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from milp_verix.oracle.bound_tightening import BOUNDS, lp_bounds, milp_bounds, r
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
-from milp_verix.solvers.backends import highs
 from milp_verix.solvers.backends.highs import HighsSession
 from tests.support.brute_force import BruteForce
 from tests.support.exact_values import assert_encloses, inside, seeds
@@ -235,8 +233,7 @@ def test_names_and_functions_are_bound_methods() -> None:
 
 
 def test_a_solver_that_is_missing_shows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = replace(highs.SOLVER, lacking=lambda: "it is not here")
-    monkeypatch.setitem(SOLVERS, "highs", gone)
+    monkeypatch.setattr(HighsSession, "lacking", lambda: "it is not here")
     with pytest.raises(SolverUnavailableError, match="it is not here"):
         resolve_bounds("lp")
 

@@ -1,7 +1,6 @@
 """Which solver is used, and what is said where one is missing, unknown or out of licence."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,6 @@ import milp_verix
 from milp_verix import InputError, SolverUnavailableError
 from milp_verix.base.errors import LicenceLimitError
 from milp_verix.solvers import (
-    SOLVERS,
-    Session,
     SolveResult,
     SolveStatus,
     Targets,
@@ -112,11 +109,11 @@ def test_auto_names_every_solver_that_is_missing(
 
 
 def test_auto_moves_on_from_a_solver_that_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_options: object) -> Session:
+    def refuse(_session: object) -> None:
         raise SolverUnavailableError("the binary does not run")
 
-    for solver in (phase.SOLVER, highs.SOLVER):
-        monkeypatch.setitem(SOLVERS, solver.name, replace(solver, begin=refuse))
+    for kind in (phase.PhaseSession, highs.HighsSession):
+        monkeypatch.setattr(kind, "_open", refuse)
     session = open_session("auto")
     assert session.name == "cbc"
     session.close()

@@ -7,7 +7,8 @@ import pytest
 
 from milp_verix.base.errors import SolverError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
-from milp_verix.solvers.solver_parameters import CBC, HIGHS, UNKNOWN
+from milp_verix.solvers.backends import cbc, highs
+from milp_verix.solvers.solver_facts import UNKNOWN
 from milp_verix.solvers.trust import Attempt, Outcome, minimise_by_cutoff
 from verix_encodings import Program, ProgramBuilder
 
@@ -32,7 +33,7 @@ def solved(
             caps.append(cap)
         return left.pop(0) if len(left) > 1 else left[0]
 
-    return minimise_by_cutoff(program(), COST, targets or Targets(), HIGHS, solve)
+    return minimise_by_cutoff(program(), COST, targets or Targets(), highs.FACTS, solve)
 
 
 BEST = Attempt(Outcome.POINT, np.ones(2))
@@ -53,7 +54,9 @@ def test_optimal_is_only_a_word() -> None:
     builder = ProgramBuilder()
     builder.add_columns("x", np.arange(2), 0.0, 1.0)
     said = iter([Attempt(Outcome.POINT, np.ones(2)), Attempt(Outcome.POINT, np.zeros(2)), EMPTY])
-    result = minimise_by_cutoff(builder.build(), COST, Targets(), HIGHS, lambda *_: next(said))
+    result = minimise_by_cutoff(
+        builder.build(), COST, Targets(), highs.FACTS, lambda *_: next(said)
+    )
     assert result.status is SolveStatus.OPTIMAL
     assert result.bound <= 0
 
@@ -118,11 +121,11 @@ def test_no_time_means_no_solve() -> None:
     def never(_cap: float, _seconds: float) -> Attempt:
         raise AssertionError
 
-    result = minimise_by_cutoff(program(), COST, Targets(seconds=0.0), HIGHS, never)
+    result = minimise_by_cutoff(program(), COST, Targets(seconds=0.0), highs.FACTS, never)
     assert result.status is SolveStatus.TIME_LIMIT
 
 
-@pytest.mark.parametrize("engine", [CBC, UNKNOWN])
+@pytest.mark.parametrize("engine", [cbc.FACTS, UNKNOWN])
 def test_what_a_solver_is_not_trusted_with(engine: object) -> None:
     with pytest.raises(SolverError, match=r"not trusted with a coefficient of 1e\+10"):
         minimise_by_cutoff(program(), 1e10 * COST, Targets(), engine, lambda *_: EMPTY)  # type: ignore[arg-type]
@@ -132,7 +135,7 @@ def test_infeasible_may_mean_unbounded() -> None:
     builder = ProgramBuilder()
     builder.add_columns("x", np.arange(2), -np.inf, 1.0)
     with pytest.raises(SolverError, match="not bounded by the bounds"):
-        minimise_by_cutoff(builder.build(), COST, Targets(), HIGHS, lambda *_: EMPTY)
+        minimise_by_cutoff(builder.build(), COST, Targets(), highs.FACTS, lambda *_: EMPTY)
 
 
 def test_tiny_costs_that_a_solver_drops_are_allowed_for() -> None:
@@ -146,7 +149,7 @@ def test_tiny_costs_that_a_solver_drops_are_allowed_for() -> None:
         return EMPTY
 
     targets = Targets(holds_above=3.0)
-    assert minimise_by_cutoff(builder.build(), cost, targets, HIGHS, solve).bound == 3.0
+    assert minimise_by_cutoff(builder.build(), cost, targets, highs.FACTS, solve).bound == 3.0
     # the first column may lower the cost by 1, and the solver not know of it
     assert caps[0] >= 4.0
 
@@ -160,6 +163,6 @@ def test_whole_costs_need_no_fine_proof() -> None:
 
 def test_a_cost_of_nothing_needs_no_proof() -> None:
     answer: Callable[[float, float], Attempt] = lambda *_: BEST  # noqa: E731
-    result = minimise_by_cutoff(program(), np.zeros(2), Targets(), HIGHS, answer)
+    result = minimise_by_cutoff(program(), np.zeros(2), Targets(), highs.FACTS, answer)
     assert result.status is SolveStatus.OPTIMAL
     assert -1e-9 < result.bound <= 0

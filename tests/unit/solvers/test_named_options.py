@@ -11,6 +11,7 @@ from milp_verix import InputError, check
 from milp_verix.base.errors import LicenceLimitError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import (
+    SOLVERS,
     Session,
     SolveResult,
     SolveStatus,
@@ -20,9 +21,9 @@ from milp_verix.solvers import (
     solver_named,
 )
 from milp_verix.solvers.named_options import read_options
-from milp_verix.solvers.option_tables import OWN, SHARED, WORDS
 from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.remote_session import RemoteSession
+from milp_verix.solvers.solver_facts import SolverFacts
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import cube, network_of, random_layers
@@ -31,6 +32,12 @@ from verix_encodings import Program
 from verix_encodings.arrays import FloatArray
 
 NATIVE = ("highs", "gurobi", "scip", "cbc", "xpress", "copt", "cplex", "ortools")
+
+
+def _facts(name: str) -> SolverFacts:
+    solver = SOLVERS[name]
+    assert isinstance(solver, OwnSolver)
+    return solver.kind.facts
 
 
 def _installed(name: str) -> str:
@@ -84,7 +91,7 @@ def test_every_option_that_a_name_may_set_is_known_to_the_solver(name: str) -> N
     _installed(name)
     program = _program(0)
     cost = np.random.default_rng(0).normal(size=program.columns)
-    for option, values in OWN[name].items():
+    for option, values in _facts(name).options.items():
         for value in {str(values[0]), str(values[-1])} - {"1024", "1000000000", str(2**31 - 1)}:
             if option == "NodeLimit" or option.lower().endswith("nodes"):
                 continue
@@ -97,12 +104,14 @@ def test_every_option_that_a_name_may_set_is_known_to_the_solver(name: str) -> N
 
 def test_words_mean_the_same_to_every_solver_that_has_them() -> None:
     for name in NATIVE:
-        for word, own in WORDS[name].items():
-            values = own if isinstance(own, dict) else {"0.5" if word == "gap" else "3": None}
+        facts = _facts(name)
+        assert {"seed", "presolve", "cuts", "heuristics"} <= facts.words.keys()
+        for word in facts.words:
+            values = {"gap": ["0.5"], "seed": ["3"], "threads": ["3"]}.get(word, ["off", "on"])
             for value in values:
-                assert read_options(name, "", name, [(word, value)])
-    assert read_options("pulp", "pulp", "HiGHS", [("seed", "3")]) == {"random_seed": 3}
-    assert read_options("pyomo", "pyomo", "gurobi_direct", [("cuts", "on")]) == {"Cuts": -1}
+                assert read_options(name, facts, facts.options, [(word, value)])
+    assert solver_named("pulp:HiGHS?seed=3").options == {"random_seed": 3}  # type: ignore[attr-defined]
+    assert solver_named("pyomo:gurobi_direct?cuts=on").options == {"Cuts": -1}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", NATIVE)
@@ -252,4 +261,4 @@ def test_solvers_with_options_are_values_and_travel() -> None:
     named = solver.open(threads=1, tolerances=Tolerances())
     assert named.name == "scip?seed=1"
     named.close()
-    assert set(SHARED) == {*NATIVE, "phase"}
+    assert {name for name in SOLVERS if isinstance(SOLVERS[name], OwnSolver)} == {*NATIVE, "phase"}

@@ -30,7 +30,7 @@ def covering() -> Program:
 
 def _highs(session: Any, ending: str) -> None:
     options = {"nodes": ("mip_max_nodes", 0), "solutions": ("mip_max_improving_sols", 1)}
-    session._highs.setOptionValue(*options[ending])
+    session._model.setOptionValue(*options[ending])
 
 
 def _gurobi(session: Any, ending: str) -> None:
@@ -47,7 +47,7 @@ def _scip(session: Any, ending: str) -> None:
 
 def _xpress(session: Any, ending: str) -> None:
     name = {"nodes": "MAXNODE", "solutions": "MAXMIPSOL", "cutoff": "MIPABSCUTOFF"}[ending]
-    session._problem.setControl(name, LEAST - 3 if ending == "cutoff" else 1)
+    session._model.setControl(name, LEAST - 3 if ending == "cutoff" else 1)
 
 
 def _copt(session: Any, ending: str) -> None:

@@ -26,11 +26,12 @@ from milp_verix.solvers import (
     resolve_solver,
     solver_named,
 )
+from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.named_options import read_option
-from milp_verix.solvers.option_tables import ALLOWED
-from milp_verix.solvers.solver_parameters import CBC, GUROBI, HIGHS, SCIP, UNKNOWN, parameters_of
+from milp_verix.solvers.named_options import read_options
+from milp_verix.solvers.solver_facts import UNKNOWN
+from milp_verix.solvers.trust import facts_of
 from tests.support.installed_solvers import needs
 from tests.support.random_networks import cube, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
@@ -71,10 +72,15 @@ def test_the_help_names_every_solver(command: str) -> None:
         assert name in text
 
 
-@pytest.mark.parametrize("wrong", ["highs:x", "baron", "pulpy:HiGHS", "", ":", "split?time=1"])
+@pytest.mark.parametrize("wrong", ["highs:x", "baron", "pulpy:HiGHS", "", ":"])
 def test_unknown_names_are_refused_with_the_known_ones(wrong: str) -> None:
     with pytest.raises(InputError, match=r"choose one of auto, highs.*pulp:NAME, pyomo:NAME"):
         resolve_solver(wrong)
+
+
+def test_an_engine_takes_no_options() -> None:
+    with pytest.raises(InputError, match="'split' takes no options"):
+        resolve_solver("split?time=1")
 
 
 @pytest.mark.parametrize("wrong", ["pulp:HiGHS?a", "pyomo?=&"])
@@ -100,14 +106,14 @@ def test_a_solver_that_pyomo_lacks_is_refused_with_those_it_has() -> None:
 
 def test_what_is_known_of_the_solvers_behind_names() -> None:
     of = {
-        HIGHS: ("HiGHS", "appsi_highs", "highs"),
-        GUROBI: ("GUROBI", "gurobi_persistent", "appsi_gurobi"),
-        SCIP: ("SCIP_PY", "scip_direct", "scip"),
-        CBC: ("PULP_CBC_CMD", "COIN_CMD", "cbc", "appsi_cbc"),
+        highs.FACTS: ("HiGHS", "appsi_highs", "highs"),
+        gurobi.FACTS: ("GUROBI", "gurobi_persistent", "appsi_gurobi"),
+        scip.FACTS: ("SCIP_PY", "scip_direct", "scip"),
+        cbc.FACTS: ("PULP_CBC_CMD", "COIN_CMD", "cbc", "appsi_cbc"),
         UNKNOWN: ("GLPK_CMD", "cplex_direct", "FSCIP_CMD", "glpk", "HiGHS_CMD", "SCIP_CMD"),
     }
-    for parameters, names in of.items():
-        assert {parameters_of(name) for name in names} == {parameters}
+    for facts, names in of.items():
+        assert {facts_of(name) for name in names} == {facts}
 
 
 NATIVE = [
@@ -185,18 +191,17 @@ def test_a_name_starts_no_program(family: str, native: str, tmp_path: Path) -> N
 
 
 @pytest.mark.filterwarnings("ignore:PULP_CBC_CMD:DeprecationWarning")
-@pytest.mark.parametrize("native", ALLOWED)
+@pytest.mark.parametrize("native", [*PulpSolver.allowed, *PyomoSolver.allowed])
 def test_solvers_know_the_options_that_names_may_set(native: str) -> None:
-    ends = [(option, end) for option, values in ALLOWED[native].items() for end in values]
-    family = "pulp" if native.isupper() or native in ("HiGHS", "HiGHS_CMD") else "pyomo"
-    for option, end in ends:
-        value = read_option(native, family, native, option, str(end))
+    allowed = (PulpSolver.allowed | PyomoSolver.allowed)[native]
+    for option, end in [(option, end) for option, values in allowed.items() for end in values]:
+        value = read_options(native, UNKNOWN, allowed, [(option, str(end))], "a call")[option]
         if native in ("HiGHS", "appsi_highs", "highs"):
             highspy = pytest.importorskip("highspy")
             model = highspy.Highs()
             model.setOptionValue("output_flag", False)
             assert model.setOptionValue(option, value) == highspy.HighsStatus.kOk
-        elif parameters_of(native) is GUROBI:
+        elif facts_of(native) is gurobi.FACTS:
             gurobipy = pytest.importorskip("gurobipy")
             gurobipy.Model().setParam(option, value)
         elif native.startswith("scip_"):
