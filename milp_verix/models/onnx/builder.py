@@ -17,12 +17,10 @@ from milp_verix.models.onnx.symbol import (
     Symbol,
     Tail,
     Tensor,
-    add,
     as_symbol,
     exact_value,
     join,
     rearrange,
-    scale,
     value_symbol,
 )
 from verix_encodings import Affine, Network, Node, Relu, Step
@@ -94,7 +92,7 @@ class Builder:
     def absolute(self, x: Symbol) -> Symbol:
         """Append ``|x| = 2 relu(x) − x``, which is known not to be negative, and return it."""
         value = value_symbol(self.value(x), x.shape)
-        map_ = _affine(add(scale(self.relu(value), 2.0), scale(value, -1.0)))
+        map_ = _affine(self.relu(value) * 2.0 - value)
         return self.elementwise(value, lambda _: replace(map_, least=0.0))
 
     def maximum(self, x: Symbol, columns: IntArray) -> Symbol:

@@ -15,15 +15,12 @@ from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,
     Tensor,
-    add,
     as_symbol,
     check_nonzeros,
     dot,
     join,
     moved,
     rearrange,
-    scale,
-    times,
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
@@ -58,12 +55,12 @@ def attention(
     repeat = q.shape[1] // k.shape[1]
     k, v = (moved(x, lambda index: np.repeat(index, repeat, 1)) for x in (k, v))
     factor = node.number("scale", 0.0) or 1.0 / math.sqrt(q.shape[-1])
-    scores = scale(matrix_product(node, q, moved(k, lambda index: index.swapaxes(-1, -2))), factor)
+    scores = matrix_product(node, q, moved(k, lambda index: index.swapaxes(-1, -2))) * factor
     cap = node.number("softcap", 0.0)
     if mask is not None or node.integer("is_causal", 0):
-        scores = add(scores, as_symbol(_mask(node, mask, scores.shape)))
+        scores = scores + _mask(node, mask, scores.shape)
     if cap:
-        scores = scale(node.builder.smooth(scale(scores, 1.0 / cap), TANH), cap)
+        scores = node.builder.smooth(scores * (1.0 / cap), TANH) * cap
     weights = node.builder.softmax(scores, (3,))
     result = matrix_product(node, weights, v)
     if not flat:
@@ -178,9 +175,7 @@ def _rnn_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
     shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
 
     def step(x: Symbol, state: State) -> State:
-        return (
-            f(add(add(matrix_product(node, x, w.T), matrix_product(node, state[0], r.T)), shift)),
-        )
+        return (f(matrix_product(node, x, w.T) + matrix_product(node, state[0], r.T) + shift),)
 
     return step
 
@@ -196,13 +191,13 @@ def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     def step(x: Symbol, state: State) -> State:
         hidden, cell = state
-        total = add(add(matrix_product(node, x, w.T), matrix_product(node, hidden, r.T)), shift)
+        total = matrix_product(node, x, w.T) + matrix_product(node, hidden, r.T) + shift
         into, out, forget, new = _gates(total, 4)
         if p.any():
-            into, forget = add(into, times(cell, of_into)), add(forget, times(cell, of_forget))
+            into, forget = into + cell * of_into, forget + cell * of_forget
         kept = product(node.builder, f(forget), cell)
-        cell = add(kept, product(node.builder, f(into), g(new)))
-        out = add(out, times(cell, of_out)) if p.any() else out
+        cell = kept + product(node.builder, f(into), g(new))
+        out = out + cell * of_out if p.any() else out
         return product(node.builder, f(out), h(cell)), cell
 
     return step
@@ -216,21 +211,19 @@ def _gru_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     def step(x: Symbol, state: State) -> State:
         (hidden,) = state
-        inner = add(matrix_product(node, x, w.T), as_symbol(of_input))
+        inner = matrix_product(node, x, w.T) + of_input
         update_x, reset_x, new_x = _gates(inner, 3)
-        outer = add(matrix_product(node, hidden, r.T), as_symbol(of_state))
+        outer = matrix_product(node, hidden, r.T) + of_state
         update_h, reset_h, new_h = _gates(outer, 3)
-        update, reset = f(add(update_x, update_h)), f(add(reset_x, reset_h))
+        update, reset = f(update_x + update_h), f(reset_x + reset_h)
         if node.integer("linear_before_reset", 0):
             gated = product(node.builder, reset, new_h)
         else:
             kept = product(node.builder, reset, hidden)
-            gated = add(
-                matrix_product(node, kept, r[2 * size :].T), as_symbol(of_state[2 * size :])
-            )
-        new = g(add(new_x, gated))
-        gap = add(hidden, scale(new, -1.0))
-        return (add(new, product(node.builder, update, gap)),)
+            gated = matrix_product(node, kept, r[2 * size :].T) + of_state[2 * size :]
+        new = g(new_x + gated)
+        gap = hidden - new
+        return (new + product(node.builder, update, gap),)
 
     return step
 

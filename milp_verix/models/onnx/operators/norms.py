@@ -14,13 +14,10 @@ from milp_verix.models.onnx.symbol import (
     Shape,
     Symbol,
     Tensor,
-    add,
     as_symbol,
     centred,
     dot,
     rearrange,
-    scale,
-    times,
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import EXP, LOG, SQUARE, power
@@ -103,7 +100,7 @@ _REDUCED: dict[str, _Reduction] = {
     "ReduceMean": lambda _, x, columns: dot(
         x, columns, np.full(columns.shape[-1], 1 / columns.shape[-1])
     ),
-    "ReduceMin": lambda builder, x, columns: scale(builder.maximum(scale(x, -1.0), columns), -1.0),
+    "ReduceMin": lambda builder, x, columns: -builder.maximum(-x, columns),
     "ReduceProd": _product,
     "ReduceSum": lambda _, x, columns: summed(x, columns),
 }
@@ -149,14 +146,14 @@ def standardised(
     weights = np.full(columns.shape[-1], 1.0 / columns.shape[-1])
     x = centred(x, axes) if centre else x
     variance = dot(builder.smooth(x, SQUARE), columns, weights)
-    shifted = add(variance, as_symbol(np.array(epsilon)))
+    shifted = variance + epsilon
     return quotient(builder, x, builder.root(shifted))
 
 
 def affine_by(x: Symbol, gain: Tensor | None, shift: Tensor | None) -> Symbol:
     """Return ``gain x + shift`` of constants, broadcast."""
-    result = x if gain is None else times(x, np.asarray(gain))
-    return result if shift is None else add(result, as_symbol(shift))
+    result = x if gain is None else x * np.asarray(gain)
+    return result if shift is None else result + shift
 
 
 @operator(
@@ -186,15 +183,15 @@ def batch_normalization(  # noqa: PLR0917 (the inputs of the node)
         raise node.malformed("a variance is not positive")
     factor = gain / np.sqrt(spread)
     side = (channels, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (channels,)
-    moved = add(as_symbol(x), as_symbol(-centre.reshape(side)))
-    return add(times(moved, factor.reshape(side)), as_symbol(shift.reshape(side)))
+    moved = as_symbol(x) - centre.reshape(side)
+    return moved * factor.reshape(side) + shift.reshape(side)
 
 
 @operator("ai.onnx.ml.Scaler", attributes=("offset", "scale"))
 def scaler(node: NodeContext, x: Tensor) -> Tensor:
     """``(x − offset) · scale``, by one number or one for each feature: scikit-learn's scalers."""
     offset, scale = (_features(node, name, x.shape[-1]) for name in ("offset", "scale"))
-    return times(add(as_symbol(x), as_symbol(-offset)), scale)
+    return (as_symbol(x) - offset) * scale
 
 
 def _features(node: NodeContext, name: str, features: int) -> Constant:
@@ -260,10 +257,7 @@ def lrn(node: NodeContext, x: Tensor) -> Tensor:
     mask = inside.reshape(channels, *(1,) * (x.ndim - 2), size)
     columns = np.where(mask, columns, -1)
     total = dot(node.builder.smooth(x, SQUARE), columns, np.ones(size))
-    base = add(
-        times(total, np.array(node.number("alpha", 0.0001) / size)),
-        as_symbol(np.array(node.number("bias", 1.0))),
-    )
+    base = total * (node.number("alpha", 0.0001) / size) + node.number("bias", 1.0)
     beta = node.number("beta", 0.75)
     if beta <= 0:
         raise node.unsupported("its exponent is not positive")
