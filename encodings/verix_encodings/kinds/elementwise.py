@@ -212,17 +212,16 @@ class Step(Elementwise):
         label, builder = context.label, context.builder
         column = define(builder, f"z_{label}", context.values[self.source], z, open_)
         whole = builder.add_columns(f"n_{label}", open_, low[open_], high[open_], integer=True)
-        one, none = np.ones(open_.size), np.full(open_.size, np.inf)
-        terms = [(one, result.columns[open_]), (-one, whole)]
+        terms = [(1.0, result.columns[open_]), (-1.0, whole)]
         builder.add_rows(f"whole_{label}", open_, terms, 0.0, 0.0)
         if self.form in _REACH:
             least, most = _REACH[self.form]
-            terms = [(one, column), (-one, whole)]
+            terms = [(1.0, column), (-1.0, whole)]
             builder.add_rows(f"step_{label}", open_, terms, least, most)
             return result
         l, u = z.lower[open_], z.upper[open_]
-        builder.add_rows(f"below_{label}", open_, [(one, column), (-u, whole)], -none, 0.0)
-        builder.add_rows(f"over_{label}", open_, [(one, column), (l, whole)], l, none)
+        builder.add_rows(f"below_{label}", open_, [(1.0, column), (-u, whole)], -np.inf, 0.0)
+        builder.add_rows(f"over_{label}", open_, [(1.0, column), (l, whole)], l, np.inf)
         return result
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:

@@ -525,9 +525,9 @@ def between_forms(
     entries = np.arange(interval.lower.size)
     z = define(builder, f"z_{label}", context.values[source], interval, entries)
     below, floor, above, ceiling = forms
-    none, one = np.full(every.size, np.inf), np.ones(every.size)
+    none = np.full(every.size, np.inf)
     for side, slope, low, high in (("below", below, floor, none), ("above", above, -none, ceiling)):
-        terms = [(one, result.columns), (-slope, z)]
+        terms = [(1.0, result.columns), (-slope, z)]
         builder.add_rows(f"{name}_{side}_{label}", every, terms, low, high)
     return result
 

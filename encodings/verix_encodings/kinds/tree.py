@@ -200,8 +200,7 @@ def tree_ensemble_rows(
         y = builder.add_columns(f"y_{label}_{f}", numbers, 0.0, 1.0, integer=True)
         binary[own] = y[places]
         if y.size > 1:
-            ones = np.ones(y.size - 1)
-            terms = [(ones, y[:-1]), (-ones, y[1:])]
+            terms = [(1.0, y[:-1]), (-1.0, y[1:])]
             builder.add_rows(f"order_{label}_{f}", numbers[:-1], terms, -np.inf, 0.0)
         _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box, blur=blur)
     trees, starts = np.unique(splits.tree, return_index=True)
@@ -209,11 +208,11 @@ def tree_ensemble_rows(
     of_tree = np.repeat(np.arange(trees.size), np.diff(starts, append=leaves))
     one_each = sp.csr_array((np.ones(leaves), (of_tree, entries)), shape=(trees.size, leaves))
     builder.add_rows(f"tree_{label}", trees, [(one_each, p)], 1.0, 1.0)
-    numbers, ones = np.arange(splits.feature.size), np.ones(splits.feature.size)
+    numbers = np.arange(splits.feature.size)
     left = _ranges(splits.first, splits.middle, leaves)
     right = _ranges(splits.middle, splits.last, leaves)
-    builder.add_rows(f"left_{label}", numbers, [(left, p), (-ones, binary)], -np.inf, 0.0)
-    builder.add_rows(f"right_{label}", numbers, [(right, p), (ones, binary)], -np.inf, 1.0)
+    builder.add_rows(f"left_{label}", numbers, [(left, p), (-1.0, binary)], -np.inf, 0.0)
+    builder.add_rows(f"right_{label}", numbers, [(right, p), (1.0, binary)], -np.inf, 1.0)
     return Expressions(p, sp.csr_array(splits.value.T), np.array(base, dtype=np.float64))
 
 
@@ -236,12 +235,10 @@ def _add_cells(
     # gaps are rounded, and so is their sum
     error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
     row, constant = scale * sp.csr_array(x.matrix[[feature], :]), scale * x.constant[feature]
-    number = np.array([0])
-    above = [(row, x.columns), (sp.csr_array(gaps[None, 1:]), y)]
-    builder.add_rows(f"below_{label}", number, above, -np.inf, scale * high - constant + error)
-    below = [(row, x.columns), (sp.csr_array(gaps[None, :-1]), y)]
+    most = scale * high - constant + error
+    builder.add_row(f"below_{label}", 0, [(row, x.columns), (gaps[1:], y)], -np.inf, most)
     least = scale * low + gaps[:-1].sum() - constant - error
-    builder.add_rows(f"above_{label}", number, below, least, np.inf)
+    builder.add_row(f"above_{label}", 0, [(row, x.columns), (gaps[:-1], y)], least, np.inf)
 
 
 def _ranges(first: IntArray, last: IntArray, size: int) -> sp.csr_array:
