@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed
 from milp_verix.models.onnx.builder import GIVEN, READERS, Builder, masked, with_masks
-from milp_verix.models.onnx.symbol import Symbol, Tensor
+from milp_verix.models.onnx.symbol import Shape, Symbol, Tensor
 
 _JUMPS = "it jumps from one element to another, and the encoding of that is not exact"
 _LOOPS = (
@@ -97,6 +97,12 @@ class NodeContext:
         if tensor.dtype.kind not in "iu" or tensor.ndim > 1:
             raise self.malformed(f"its {name} is not a list of integers")
         return [int(item) for item in tensor.reshape(-1)]
+
+    def axis(self, axis: int, shape: Shape) -> int:
+        """Return ``axis`` counted from the first; ``ModelError`` if ``shape`` has no such."""
+        if not -len(shape) <= axis < len(shape):
+            raise self.malformed(f"axis {axis} is not one of a tensor of shape {shape}")
+        return axis % len(shape)
 
     def unsupported(self, reason: str) -> UnsupportedOperatorError:
         """Return the error to raise where this node cannot be encoded exactly."""

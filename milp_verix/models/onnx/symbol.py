@@ -114,6 +114,13 @@ class Symbol:
         """The flat index of each element, in the tensor's shape."""
         return np.arange(self.size).reshape(self.shape)
 
+    def over(self, axes: Sequence[int]) -> IntArray:
+        """Return the indices with those along ``axes`` in the last dimension; these have size 1."""
+        kept = [axis for axis in range(self.ndim) if axis not in axes]
+        shape = [1 if axis in axes else self.shape[axis] for axis in range(self.ndim)]
+        width = prod(self.shape[axis] for axis in axes)
+        return self.indices.transpose(*kept, *axes).reshape(*shape, width)
+
     @property
     def finite(self) -> bool:
         """True if every coefficient is a finite number."""
@@ -330,15 +337,6 @@ def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
     rounding = {k: lost(x.rounding[k], _row_sizes(term)) for k, term in x.terms.items()}
     bias_rounding = lost(x.bias_rounding, np.abs(x.bias))
     return Symbol(shape, terms, matrix @ x.bias, rounding, bias_rounding)
-
-
-def centred(x: Symbol, axes: Sequence[int]) -> Symbol:
-    """Return ``x`` less its mean over ``axes``."""
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
-    columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
-    mean = dot(x, columns, np.full(columns.shape[-1], 1.0 / columns.shape[-1]))
-    return x - mean
 
 
 def exact_value(x: Symbol) -> int | None:

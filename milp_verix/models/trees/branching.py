@@ -92,6 +92,12 @@ class Branching:
     sides: Mapping[int, Sides | Words] = field(default_factory=dict)
     scores: slice = field(default_factory=lambda: slice(None))
 
+    def decision(self, node: int) -> Sides:
+        """Return the sides of a node that decides along one coordinate."""
+        found = self.sides.get(node)
+        assert not isinstance(found, Words)
+        return found or Sides(np.array([self.threshold[node]]), np.array([True, False]))
+
 
 def as_thresholds(tree: Branching) -> Tree:
     """Return the tree with thresholds alone; equal to ``tree`` wherever no value is missing.
@@ -141,10 +147,10 @@ class _Unfolded:
         if feature < 0:
             self._append(node, 0.0, -1, child)
             return
-        sides = tree.sides.get(node) or plain_sides(tree.threshold[node])
-        if isinstance(sides, Words):
-            self._by_words(node, sides, known, child)
+        if isinstance(words := tree.sides.get(node), Words):
+            self._by_words(node, words, known, child)
             return
+        sides = tree.decision(node)
         low, high = known.get(feature, (-np.inf, np.inf))
         first = np.searchsorted(sides.ends, low, side="right")
         last = np.searchsorted(sides.ends, high, side="left")
@@ -201,17 +207,10 @@ def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
     """Return the tree in which numbers beyond ``last``, by coordinate, go as missing values do."""
     sides = dict(tree.sides)
     for node in np.flatnonzero(np.isin(tree.feature, list(last))).tolist():
-        old, end = tree.sides.get(node), last[int(tree.feature[node])]
-        left = bool(tree.missing_left[node])
-        assert not isinstance(old, Words)
-        if old is not None or left or tree.threshold[node] >= end:
-            sides[node] = beyond(old or plain_sides(tree.threshold[node]), end, left)
+        end, left = last[int(tree.feature[node])], bool(tree.missing_left[node])
+        if node in sides or left or tree.threshold[node] >= end:
+            sides[node] = beyond(tree.decision(node), end, left)
     return replace(tree, sides=sides)
-
-
-def plain_sides(threshold: float) -> Sides:
-    """Return the sides of ``x <= threshold``."""
-    return Sides(np.array([threshold]), np.array([True, False]))
 
 
 def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> Sides:

@@ -12,8 +12,8 @@ import numpy as np
 import onnx
 
 from milp_verix.models.onnx.builder import Builder
+from milp_verix.models.onnx.graph import FLOAT_TYPES
 from milp_verix.models.onnx.operators.products import multiply, reciprocal
-from milp_verix.models.onnx.operators.selection import FLOAT_TYPES
 from milp_verix.models.onnx.registry import NodeContext, OperatorFunction, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
