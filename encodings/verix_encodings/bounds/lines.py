@@ -80,7 +80,6 @@ class Enclosing(ABC):
     def replaced(
         self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
     ) -> Replaced:
-        """Replace ``c·v`` by a form in the sources, as :class:`Relaxation` says."""
         c = reached(c)
         spend_calls(_CALLS)
         spend_entries((c.entries if isinstance(c, Patch) else c).size, 8)
@@ -100,7 +99,6 @@ class Enclosing(ABC):
         return shift, error, self._before(positive, negative, slopes, whole)
 
     def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
-        """Return the values of the forms taken, as :class:`Relaxation` says."""
         high, low = self._at(values, slopes)
         up = False if met is None else met > 0
         return np.where(up, high + self.ceiling, low + self.floor), low
@@ -259,7 +257,6 @@ class BatchLines:
     reach: FloatArray | None = None
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·v`` on the set of each row: constants, and coefficients."""
         spend_entries(row.size, 8)
         positive = np.maximum(row, 0.0)
         shift = np.einsum("rn,rn->r", positive, self.ceiling[owner])
@@ -280,7 +277,6 @@ class BatchLines:
         return shift, products
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the lines that each row takes."""
         high = self.ceiling[owner]
         low = np.zeros_like(high) if self.floor is None else self.floor[owner]
         for source, above, below in self.terms:

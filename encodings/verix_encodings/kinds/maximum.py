@@ -78,12 +78,10 @@ class Max(Node):
 
     @property
     def phase(self) -> int:
-        """The number of the difference, whose sign is the phase."""
         return self.source
 
     @property
     def watched(self) -> tuple[int, ...]:
-        """The number of the difference, whose bounds shape the lines."""
         return (self.source,)
 
     def greatest(self, z: FloatArray) -> FloatArray:
@@ -122,7 +120,6 @@ class Max(Node):
         return self.greatest(lower.T).T, self.greatest(upper.T).T
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add the gradients to those of the greater entries."""
         second = values[self.entries][self.second] > values[self.entries][self.first]
         np.add.at(slopes[self.entries], self.first, np.where(second, 0.0, slope))
         np.add.at(slopes[self.entries], self.second, np.where(second, slope, 0.0))
@@ -138,7 +135,6 @@ class Max(Node):
         return np.concatenate([self.first[low & high], self.second[low & high]])
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
-        """Return the place of the first entry of each pair."""
         places = before(self.entries)
         return None if places is None else places[self.first]
 

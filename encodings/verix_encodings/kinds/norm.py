@@ -93,7 +93,6 @@ class Norm(OneSource):
         return np.asarray(self._root(np.square(z).sum(axis=1).T).T)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the norms by the least and the greatest squares."""
         lower, upper = (end[..., self.entries] for end in of(self.source))
         spend_entries(lower.size, 8)
         most = np.maximum(np.abs(lower), np.abs(upper))
@@ -103,7 +102,6 @@ class Norm(OneSource):
         return low * (1.0 - error), high * (1.0 + error)
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add ``w z / ρ`` times the slope."""
         z, length = values[self.source][self.entries], self.value(values)
         weight = self.weight.reshape(-1, *(1,) * (slope.ndim - 1))
         factor = slope * weight / np.maximum(length, _TINY)
@@ -161,7 +159,6 @@ class Norm(OneSource):
         return np.maximum(smallest, -steepest * error), np.minimum(greatest, steepest * error)
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield the source with the slopes, times ``w z / ρ``."""
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
         ends = outward(lower[..., None], upper[..., None], *self._slope_range(z.lower, z.upper))
@@ -196,7 +193,6 @@ class Norm(OneSource):
         return Norm(cut.number[self.source], places, self.weight[rows], self.epsilon[rows])
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add a column for each norm, between the planes."""
         return between_forms(context, self.source, "norm", self.relaxation(context.bounds).forms())
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:

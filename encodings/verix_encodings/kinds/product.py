@@ -105,7 +105,6 @@ class Product(Node):
         return total
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound each product by those of the ends, and the sums."""
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         shape = (*xl.shape[:-1], self.first.shape[0])
         low, high, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -127,14 +126,12 @@ class Product(Node):
         return low, high
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add the slope times one factor to the gradient by the other."""
         x, y = values[self.one], values[self.other]
         for p, q in zip(self.first.T, self.second.T, strict=True):
             np.add.at(slopes[self.one], p, slope * y[q])
             np.add.at(slopes[self.other], q, slope * x[p])
 
     def relaxation(self, bounds: Intervals) -> Planes:
-        """Return the parallel planes on the bounds of the sources."""
         x, y = bounds[self.one], bounds[self.other]
         m, n, constant, gap, reach = self._tangent((x.lower, x.upper), (y.lower, y.upper))
         size = self.first.shape[0]
@@ -171,7 +168,6 @@ class Product(Node):
         return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield each source with the slopes, times the range of the other factor."""
         for source, columns, other, places in self._sides():
             size, y = bounds[source].lower.size, bounds[other]
             total = np.zeros((2, lower.shape[0], size))
@@ -220,7 +216,6 @@ class Product(Node):
         return Product(cut.number[self.one], cut.number[self.other], first, second, limit)
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add a column for each sum, and McCormick's envelope of each product."""
         one, other = (
             Factors(context.values[source], context.bounds[source], indices)
             for source, indices in ((self.one, self.first), (self.other, self.second))

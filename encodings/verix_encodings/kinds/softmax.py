@@ -261,7 +261,6 @@ class Softmax(OneSource):
         masks[self.source][self.entries[groups]] = True
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
-        """Return the whole groups of the entries that are needed."""
         return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
 
     def part(self, rows: IntArray, cut: Cut) -> Node:

@@ -167,7 +167,6 @@ class TreeEnsemble(OneSource):
         return at
 
     def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Evaluate the trees in float64."""
         x = values[self.source]
         flat = x.ndim == 1
         at = self.leaves_at(x[:, None] if flat else x)
@@ -179,7 +178,6 @@ class TreeEnsemble(OneSource):
         return np.asarray(total[:, 0] if flat else total)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the scores where the source lies in these bounds."""
         lower, upper = of(self.source)
         boxes = np.atleast_2d(lower), np.atleast_2d(upper)
         count, trees = boxes[0].shape[0], self.tree_count
@@ -333,7 +331,6 @@ class TreeEnsemble(OneSource):
         return {f: np.unique(splits.threshold[splits.feature == f]) for f in features}
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add the trees to a program: binaries for thresholds, weights of leaves."""
         box = context.bounds[self.source]
         splits = self.splits(box.lower, box.upper, context.late)
         x = context.values[self.source]

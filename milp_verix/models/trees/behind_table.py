@@ -165,15 +165,12 @@ class PipelineRunner:
     _last: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict, compare=False)
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the outputs of the trees for what the steps make of the rows."""
         return self.inner.outputs(self._made(rows)[1])
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the scores of the trees for what the steps make of the rows."""
         return self.inner.sums(self._made(rows)[1])
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Return the classes that ``predict`` gives."""
         table, made = self._made(rows)
         known, found = getattr(self.pipeline, "classes_", None), self.inner.classes(made)
         # a pipeline of scikit-learn predicts by its last step

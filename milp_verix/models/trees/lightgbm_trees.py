@@ -105,7 +105,6 @@ class LightgbmRunner:
     rounds: int
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return probabilities, or scores if there are none."""
         if self.link in (None, "identity"):
             return self.sums(rows) / self.rounds
         return np.asarray(self._booster.predict(rows))

@@ -94,7 +94,6 @@ class SklearnRunner:
         return ranks_of(self.outputs(rows))
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Run ``predict``; return the numbers of its classes."""
         if not hasattr(self.model, "classes_"):
             return None
         found = self.model.predict(self._table(rows))

@@ -108,11 +108,9 @@ class XgboostRunner:
 
     @property
     def link(self) -> Link:
-        """The function from the scores to the outputs."""
         return _LINKS.get(self.objective, "identity") if self.classifies else "identity"
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return probabilities, or scores if there are none."""
         scores = self.link == "identity"
         if self.wrapped and not scores:
             found = self.model.predict_proba(rows)
@@ -124,7 +122,6 @@ class XgboostRunner:
         return np.asarray(found - np.float32(self.turn))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return margins, which XGBoost tells before each link."""
         given = rows if self.wrapped else self._matrix(rows)
         return np.asarray(self.model.predict(given, output_margin=True))
 
