@@ -30,6 +30,7 @@ half-space counts as closed.
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,9 +93,8 @@ def l2_tangents(
     squares = builder.add_columns("s", free, 0.0, np.square(largest) * (1 + 1e-9))
     most = free.size * (1 + 1e-12)
     builder.add_row("norm", 2, [(np.ones(free.size), squares)], -np.inf, most)
-    starts = [sign * q for q in _TANGENTS for sign in (1.0, -1.0)]
     given = [(point - ball.centre)[free] / unit for point in points]
-    for number, q in enumerate([*(np.full(free.size, q) for q in starts), *given]):
+    for number, q in enumerate([*_TANGENTS, *given]):
         reached = np.clip(q, -down[free] / unit, up[free] / unit)
         useful = np.flatnonzero(reached)
         terms = [(1.0, squares[useful]), (-2.0 * reached[useful] / unit, columns[useful])]
@@ -135,16 +135,15 @@ def tangent_gaps(
     if not unit:
         return 0.0, np.zeros_like(point)
     u = np.where(free, (point - ball.centre) / unit, 0.0)
-    starts = [np.full_like(u, sign * q) for q in _TANGENTS for sign in (1.0, -1.0)]
     down, up = headroom(ball.box, ball.centre)
     highest = np.zeros_like(u)
-    for q in [*starts, *((known - ball.centre) / unit for known in points)]:
+    for q in [*_TANGENTS, *((known - ball.centre) / unit for known in points)]:
         reached = np.clip(q, -down / unit, up / unit)
         highest = np.maximum(highest, 2.0 * reached * u - reached**2)
     return float(np.sum(u**2) - np.count_nonzero(free)), u**2 - highest
 
 
-_TANGENTS = (0.5, 1.0, 2.0, 4.0)
+_TANGENTS: list[Any] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0]
 _SMALLEST_UNIT = 1e-300
 _MOST_UNITS = 1e100
 

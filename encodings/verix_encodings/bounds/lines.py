@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from verix_encodings.arrays import (
     UNIT_ROUNDOFF,
@@ -183,6 +184,13 @@ class GroupPlanes:
     floor: FloatArray
     reach: FloatArray
     gap: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def matrices(self, entries: IntArray, size: int) -> list[sp.csr_array]:
+        """Return ``S`` and ``B`` on a value of this ``size`` whose ``entries`` are the groups."""
+        columns = np.repeat(entries, self.above.size // entries.size, axis=0).reshape(-1)
+        starts = np.arange(0, columns.size + 1, entries.shape[1])
+        each = ((slopes.reshape(-1), columns, starts) for slopes in (self.above, self.below))
+        return [sp.csr_array(parts, shape=(starts.size - 1, size)) for parts in each]
 
 
 def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import (
     BoolArray,
@@ -131,15 +130,8 @@ class Norm(OneSource):
     def relaxation(self, bounds: Intervals) -> Planes:
         z = bounds[self.source]
         planes = self._planes(z.lower, z.upper)
-        groups, n = self.entries.shape
-        starts, columns = np.arange(groups + 1) * n, self.entries.reshape(-1)
-        above, below = (
-            sp.csr_array((slope.reshape(-1), columns, starts), shape=(groups, z.lower.size))
-            for slope in (planes.above, planes.below)
-        )
-        return Planes(
-            planes.ceiling, planes.floor, planes.reach, {self.source: above}, {self.source: below}
-        )
+        sides = [{self.source: one} for one in planes.matrices(self.entries, z.lower.size)]
+        return Planes(planes.ceiling, planes.floor, planes.reach, *sides)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchNorms":
         lower, upper = of(self.source)

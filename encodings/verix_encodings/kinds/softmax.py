@@ -213,17 +213,9 @@ class Softmax(OneSource):
         """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
-        above, below = (
-            {self.source: self._matrix(slopes, z.lower.size)}
-            for slopes in (planes.above, planes.below)
-        )
+        above, below = ({self.source: one} for one in planes.matrices(self.entries, z.lower.size))
         high, low, reach = (one.reshape(-1) for one in (planes.ceiling, planes.floor, planes.reach))
         return SoftmaxForms(high, low, reach, above, below, planes.gap)
-
-    def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
-        columns = np.repeat(self.entries, self.width, axis=0).reshape(-1)
-        starts = np.arange(self.entries.size + 1) * self.width
-        return sp.csr_array((blocks.reshape(-1), columns, starts), shape=(self.entries.size, size))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
         lower, upper = of(self.source)
