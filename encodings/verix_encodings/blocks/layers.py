@@ -211,11 +211,7 @@ def triangle(interval: Interval, unstable: IntArray) -> Pair:
 def indicator_relu(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
-    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
-
-    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``. Without
-    ``facet`` the row of the triangle is left out.
-    """
+    """Encode the ReLU as :func:`big_m_relu` does; without ``facet`` there is no triangle's row."""
     phases = phases_of(interval)
     z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
     unstable = phases.unstable
@@ -235,10 +231,10 @@ def indicator_relu(
 def sos1_relu(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
-    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+    """Encode the ReLU as :func:`indicator_relu` does, by pairs.
 
     Columns are named ``z_label_i`` for an active neuron ``i``, ``a_label_i`` and ``s_label_i`` for
-    an unstable one. Without ``facet`` the row of the triangle is left out.
+    an unstable one.
     """
     phases = phases_of(interval)
     z_active = define(builder, f"z_{label}", z, interval, phases.active)
@@ -260,10 +256,9 @@ def sos1_relu(
 def general_relu(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
-    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+    """Encode the ReLU as :func:`big_m_relu` does, without binaries.
 
-    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``. Without ``facet`` the rows
-    ``a ≥ z`` and of the triangle are left out.
+    Without ``facet`` the rows ``a ≥ z`` and of the triangle are left out.
     """
     phases = phases_of(interval)
     z_active, z_columns, a = phase_columns(builder, label, z, interval, phases)

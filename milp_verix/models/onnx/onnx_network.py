@@ -280,7 +280,7 @@ def _read(
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is not None:
-        from milp_verix.models.onnx.behind_transformer import behind_transformer
+        from milp_verix.models.onnx.exporters import behind_transformer
 
         source = behind_transformer(source, transformer, example, output, missing)
     elif missing:

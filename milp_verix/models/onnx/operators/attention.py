@@ -169,15 +169,16 @@ def _gates(x: Symbol, count: int) -> list[Symbol]:
     return [gate(k) for k in range(count)]
 
 
+def _total(node: NodeContext, weights: Weights, x: Symbol, hidden: Symbol) -> Symbol:
+    w, r, b, _ = weights
+    shift = b[: b.size // 2] + b[b.size // 2 :]
+    return matrix_product(node, x, w.T) + matrix_product(node, hidden, r.T) + shift
+
+
 def _rnn_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
     """``h ← f(W x + R h + b)``."""
-    f, (w, r, b, _) = _function(node, names[0]), weights
-    shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
-
-    def step(x: Symbol, state: State) -> State:
-        return (f(matrix_product(node, x, w.T) + matrix_product(node, state[0], r.T) + shift),)
-
-    return step
+    f = _function(node, names[0])
+    return lambda x, state: (f(_total(node, weights, x, state[0])),)
 
 
 def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
@@ -185,14 +186,12 @@ def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     Peepholes add ``P c`` to the gates, to ``o`` that of the new ``c``.
     """
-    (f, g, h), (w, r, b, p) = (_function(node, name) for name in names), weights
+    (f, g, h), p = (_function(node, name) for name in names), weights[3]
     of_into, of_out, of_forget = np.split(p, 3)
-    shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
 
     def step(x: Symbol, state: State) -> State:
         hidden, cell = state
-        total = matrix_product(node, x, w.T) + matrix_product(node, hidden, r.T) + shift
-        into, out, forget, new = _gates(total, 4)
+        into, out, forget, new = _gates(_total(node, weights, x, hidden), 4)
         if p.any():
             into, forget = into + cell * of_into, forget + cell * of_forget
         kept = product(node.builder, f(forget), cell)
