@@ -16,7 +16,7 @@ from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.certificates.case_trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.certificates.certificate import Certificate, claim_data, question_bits
-from milp_verix.certificates.phase_leaves import NoProofError, Tree
+from milp_verix.certificates.phase_leaves import NoProofError, Tree, require_time
 from milp_verix.certificates.reading import ReadClaim, Reading, RoundedClaim, margins_of, read
 from milp_verix.certificates.restated import (
     box_explanation,
@@ -30,7 +30,6 @@ from milp_verix.certificates.whole_proof import Proof, points_of, with_sets
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.model_file import serialised
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
-from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.audit import Audit
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance, Relevance
@@ -191,8 +190,7 @@ def _trees(
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):
             return quick_trees(RoundedClaim.of(reading, question), exact, turn)
-    if deadline.passed():
-        raise NoProofError(TIME_LIMIT)
+    require_time(deadline)
     return trees_of(exact(), deadline)
 
 

@@ -24,12 +24,11 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.phase_leaves import NoProofError
+from milp_verix.certificates.phase_leaves import NoProofError, require_time
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult
@@ -133,8 +132,7 @@ class _BoundSearch:
         if self.sets.ball.cut(low, high) is None:
             return []  # the features that are in cost more than the budget
         while True:
-            if self.deadline.passed():
-                raise NoProofError(TIME_LIMIT)
+            require_time(self.deadline)
             result = self._solved(case, node)
             if result is None:
                 return []

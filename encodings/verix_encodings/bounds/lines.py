@@ -243,11 +243,7 @@ class FollowedForms(BatchRelaxation, Protocol):
     """Forms of a node that is split at points, which may be followed forward, too."""
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the forms that each row takes, shape (rows, size).
-
-        ``values`` are those of the sources, shape (rows, size); ``met`` are the coefficients met at
-        the node, None for zeros: positive ones take the upper form.
-        """
+        """Return the values of the forms that each row takes, as :class:`Relaxation` does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

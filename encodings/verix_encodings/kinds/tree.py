@@ -96,10 +96,7 @@ def thinned(value: FloatArray, leaf: BoolArray) -> Matrix:
 
 
 def joined(trees: Sequence[Tree], scores: int) -> Matrix:
-    """Return the rows of all trees, zero at inner nodes, one tree after the other.
-
-    Raises ``ValueError`` for other shapes than those of so many ``scores``.
-    """
+    """Return rows of all trees, zero at inner nodes; ``ValueError`` unless ``scores`` fit."""
     starts = np.cumsum([0, *(tree.feature.size for tree in trees)]).tolist()
     shape = starts.pop(), scores
     for tree in trees:

@@ -271,10 +271,7 @@ class TreeEnsemble(OneSource):
         yield self.source, (-ends, ends)
 
     def splits(self, lower: FloatArray, upper: FloatArray, late: Late = never) -> Splits:
-        """Return the leaves that the box reaches, and the splits that it leaves open, for programs.
-
-        Raises ``TimeoutError`` once ``late()``, which is asked for each tree.
-        """
+        """Return the leaves that the box reaches, and open splits; or ``TimeoutError``."""
         lower, upper = lower - self.blur, upper + self.blur
         feature, threshold = self.feature.tolist(), self.threshold.tolist()
         left, right, low, high = (a.tolist() for a in (self.left, self.right, lower, upper))

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import UnsupportedOperatorError
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.kinds.tree import Tree
 
 
@@ -75,22 +75,16 @@ class Words:
     left: BoolArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branching:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Branching(Tree):
     """One tree: ``x[feature] <= threshold`` goes left, but for nodes in ``sides``.
 
-    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row for
-    ``scores``; node 0 is the root. ``missing_left`` says where a missing value goes.
+    All arrays have an entry for each node, ``value`` a row for ``scores``. ``missing_left`` says
+    where a missing value goes.
     """
 
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    right: IntArray
-    value: Matrix
     missing_left: BoolArray
     sides: Mapping[int, Sides | Words] = field(default_factory=dict)
-    scores: slice = field(default_factory=lambda: slice(None))
 
     def decision(self, node: int) -> Sides:
         """Return the sides of a node that decides along one coordinate."""
@@ -104,9 +98,7 @@ def as_thresholds(tree: Branching) -> Tree:
 
     Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
     """
-    if not tree.sides:
-        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value, tree.scores)
-    return _Unfolded(tree).result()
+    return _Unfolded(tree).result() if tree.sides else tree
 
 
 _Known: TypeAlias = Mapping[int, tuple[float, float]]
@@ -261,7 +253,7 @@ def single_precision(operations: int) -> float:
     return operations * _UNIT / (1.0 - operations * _UNIT) * (1.0 + 1e-9)
 
 
-def largest_values(trees: Sequence[Tree | Branching], scores: int) -> FloatArray:
+def largest_values(trees: Sequence[Tree], scores: int) -> FloatArray:
     """Return the sum over trees of the largest magnitude of a leaf's value, shape (scores,)."""
     each = [np.abs(numbers).max(axis=0) for numbers in (dense(tree.value) for tree in trees)]
     if scores == 1:  # rounded in pairs

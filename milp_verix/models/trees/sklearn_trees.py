@@ -254,7 +254,7 @@ def _tree(stored: Any) -> Branching:
         np.where(leaf, places, stored.children_left).astype(np.intp),
         np.where(leaf, places, stored.children_right).astype(np.intp),
         thinned(np.asarray(stored.value[:, 0, :], dtype=np.float64), leaf),
-        np.asarray(stored.missing_go_to_left, dtype=bool),
+        missing_left=np.asarray(stored.missing_go_to_left, dtype=bool),
     )
 
 

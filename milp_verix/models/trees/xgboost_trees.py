@@ -246,8 +246,8 @@ def _branchings(
     )
     each = zip(*(np.split(array, np.cumsum(sizes)[:-1]) for array in arrays), strict=True)
     return tuple(
-        Branching(*parts, _sides(tree), slice(group, group + 1))  # type: ignore[call-arg]
-        for parts, tree, group in zip(each, trees, groups, strict=False)
+        Branching(f, t, l, r, v, slice(group, group + 1), missing_left=missing, sides=_sides(tree))
+        for (f, t, l, r, v, missing), tree, group in zip(each, trees, groups, strict=False)
     )
 
 
