@@ -199,7 +199,17 @@ def tree_ensemble_rows(
         if y.size > 1:
             terms = [(1.0, y[:-1]), (-1.0, y[1:])]
             builder.add_rows(f"order_{label}_{f}", numbers[:-1], terms, -np.inf, 0.0)
-        _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box, blur=blur)
+        # tie x_f, up to blur, to the cell that y says
+        low, high = float(box.lower[f]), float(box.upper[f])
+        scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
+        gaps = scale * np.diff(np.concatenate([[low], thresholds, [high]]))
+        # gaps are rounded, and so is their sum
+        error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
+        x_f, constant = (scale * x.matrix[[f], :], x.columns), scale * x.constant[f]
+        most = scale * high - constant + error
+        builder.add_row(f"below_{label}_{f}", 0, [x_f, (gaps[1:], y)], -np.inf, most)
+        least = scale * low + gaps[:-1].sum() - constant - error
+        builder.add_row(f"above_{label}_{f}", 0, [x_f, (gaps[:-1], y)], least, np.inf)
     trees, starts = np.unique(splits.tree, return_index=True)
     entries = np.arange(leaves)
     of_tree = np.repeat(np.arange(trees.size), np.diff(starts, append=leaves))
@@ -211,31 +221,6 @@ def tree_ensemble_rows(
     builder.add_rows(f"left_{label}", numbers, [(left, p), (-1.0, binary)], -np.inf, 0.0)
     builder.add_rows(f"right_{label}", numbers, [(right, p), (1.0, binary)], -np.inf, 1.0)
     return Expressions(p, sp.csr_array(splits.value.T), np.array(base, dtype=np.float64))
-
-
-def _add_cells(
-    builder: ProgramBuilder,
-    label: str,
-    thresholds: FloatArray,
-    y: IntArray,
-    *,
-    x: Expressions,
-    feature: int,
-    box: Interval,
-    blur: float,
-) -> None:
-    """Tie ``x_f``, up to ``blur``, to the cell that ``y`` says."""
-    low, high = float(box.lower[feature]), float(box.upper[feature])
-    scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
-    ends = np.concatenate([[low], thresholds, [high]])
-    gaps = scale * np.diff(ends)
-    # gaps are rounded, and so is their sum
-    error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
-    row, constant = scale * sp.csr_array(x.matrix[[feature], :]), scale * x.constant[feature]
-    most = scale * high - constant + error
-    builder.add_row(f"below_{label}", 0, [(row, x.columns), (gaps[1:], y)], -np.inf, most)
-    least = scale * low + gaps[:-1].sum() - constant - error
-    builder.add_row(f"above_{label}", 0, [(row, x.columns), (gaps[:-1], y)], least, np.inf)
 
 
 def _ranges(first: IntArray, last: IntArray, size: int) -> sp.csr_array:

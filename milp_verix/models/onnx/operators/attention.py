@@ -25,19 +25,13 @@ from milp_verix.models.onnx.symbol import (
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
 
-
-@operator(
-    "Attention",
-    attributes=(
-        "is_causal",
-        "kv_num_heads",
-        "q_num_heads",
-        "qk_matmul_output_mode",
-        "scale",
-        "softcap",
-        "softmax_precision",
-    ),
+_ATTENDING = (
+    *("is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode"),
+    *("scale", "softcap", "softmax_precision"),
 )
+
+
+@operator("Attention", attributes=_ATTENDING)
 def attention(
     node: NodeContext, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None
 ) -> Tensor:

@@ -182,20 +182,13 @@ def upsample(node: NodeContext, x: Tensor, scales: Tensor | None = None) -> Tens
     return _repeated(node, as_symbol(x), scales)
 
 
-@operator(
-    "Resize",
-    attributes=(
-        "antialias",
-        "axes",
-        "coordinate_transformation_mode",
-        "cubic_coeff_a",
-        "exclude_outside",
-        "extrapolation_value",
-        "keep_aspect_ratio_policy",
-        "mode",
-        "nearest_mode",
-    ),
+_RESIZING = (
+    *("antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside"),
+    *("extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"),
 )
+
+
+@operator("Resize", attributes=_RESIZING)
 def resize(
     node: NodeContext,
     x: Tensor,
