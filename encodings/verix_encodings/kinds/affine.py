@@ -191,17 +191,14 @@ class Affine(Node):
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
         sets = of(0)[0].shape[:-1]
         middle = np.tile(self.bias, (*sets, 1))
-        radius = np.tile(self._forward_error(magnitude), (*sets, 1))
+        # the rounding of M m + b ± |M| r: |m| + r is the magnitude of a range
+        gamma = 2.0 * relative_error(2 + sum(matrix.shape[1] for _, matrix in self.terms))
+        radius = np.tile(self.backward_error(gamma, magnitude), (*sets, 1))
         for source, matrix in self.terms:
             lower, upper = of(source)
             middle += _times_transposed(lower / 2 + upper / 2, matrix)
             radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
         return np.maximum(middle - radius, self.least), middle + radius
-
-    def _forward_error(self, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
-        terms = 2 + sum(matrix.shape[1] for _, matrix in self.terms)
-        return self.backward_error(2.0 * relative_error(terms), magnitude)
 
     @property
     def watched(self) -> tuple[int, ...]:

@@ -53,7 +53,10 @@ def read_signature(
     known shape, or several outputs and none is chosen; ``InputError`` where an argument does not
     fit the graph.
     """
-    source = _only_input(graph)
+    if len(inputs := inputs_of(graph)) != 1:
+        names = listed([repr(value.name) for value in inputs]) or "none"
+        raise ModelError(f"the model must have exactly one input, it has {len(inputs)}: {names}")
+    (source,) = inputs
     tensor = source.type.tensor_type
     if not source.type.HasField("tensor_type") or tensor.elem_type not in FLOAT_TYPES:
         raise ModelError(
@@ -72,14 +75,6 @@ def inputs_of(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
     stored = {tensor.name for tensor in graph.initializer}
     stored |= {tensor.values.name for tensor in graph.sparse_initializer}
     return [value for value in graph.input if value.name not in stored]
-
-
-def _only_input(graph: onnx.GraphProto) -> onnx.ValueInfoProto:
-    inputs = inputs_of(graph)
-    if len(inputs) != 1:
-        names = listed([repr(value.name) for value in inputs]) or "none"
-        raise ModelError(f"the model must have exactly one input, it has {len(inputs)}: {names}")
-    return inputs[0]
 
 
 def _declared(tensor: onnx.TypeProto.Tensor) -> list[int | str] | None:

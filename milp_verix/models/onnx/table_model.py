@@ -130,20 +130,6 @@ def refuse_trees(model: Any) -> None:
         raise _unsupported(model, _OTHER_TREES)
 
 
-def flat_pipeline(model: Any) -> Any:
-    """Return a ``Pipeline`` of the steps of ``model``, those of pipelines inside of it included.
-
-    An estimator alone is its only step. Raises ``UnsupportedOperatorError`` for an estimator that
-    cannot be read, and ``InputError`` for one that is not fitted or has an argument that is not
-    read.
-    """
-    from sklearn.pipeline import Pipeline
-
-    steps = steps_of(model)
-    _require_readable(steps[-1])
-    return Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
-
-
 def _require_readable(estimator: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -197,9 +183,13 @@ def table_model(source: Any, frame: Any = None, missing: Missing = ()) -> onnx.M
     given; ``ModelError`` where scores differ; ``UnsupportedOperatorError`` for an estimator such as
     a forest.
     """
+    from sklearn.pipeline import Pipeline
+
     chosen, notes = without_search(source)
-    pipeline = flat_pipeline(chosen)
-    estimator = pipeline.steps[-1][1]
+    steps = steps_of(chosen)
+    estimator = steps[-1]
+    _require_readable(estimator)
+    pipeline = Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
     encoding = encoding_of(pipeline, missing=missing)
     width = encoding.matrix.shape[1]
     classifier = hasattr(estimator, "classes_")
