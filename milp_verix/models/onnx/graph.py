@@ -125,11 +125,6 @@ def _given(name: str, declared: list[int | str] | None, given: Sequence[int]) ->
 NODES_OF_TREES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
 
 
-def has_trees(graph: onnx.GraphProto) -> bool:
-    """Return whether a node of ``graph`` is made of trees."""
-    return any(node.op_type in NODES_OF_TREES for node in graph.node)
-
-
 def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
     """Return the place in ``graph.node`` of the node that computes each tensor, by its name.
 

@@ -18,7 +18,7 @@ from milp_verix.base.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
+from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut, read_signature
 from milp_verix.models.onnx.model_file import (
     JoinedInputs,
     ModelSource,
@@ -296,7 +296,7 @@ def _read(
     embed(model, None if path is None else path.parent)
     joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
-    if has_trees(model.graph):
+    if any(node.op_type in NODES_OF_TREES for node in model.graph.node):
         from milp_verix.models.onnx.tree_models import read_onnx_trees
         from milp_verix.models.trees.tree_network import tree_network
 

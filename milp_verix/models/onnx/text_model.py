@@ -133,13 +133,6 @@ def text_model(parts: TextPipeline, words: Sequence[str], most: IntArray) -> onn
     return model
 
 
-def weighed_model(parts: TextPipeline, words: Sequence[str]) -> onnx.ModelProto:
-    """Return the network of the counts of ``words`` that computes ``z``."""
-    graph = _Graph(len(words))
-    idf = parts.idf[[parts.vectorizer.vocabulary_[word] for word in words]]
-    return graph.model(_weighed(graph, parts, idf))
-
-
 class _Graph:
     """A chain of nodes from the counts on."""
 
@@ -283,7 +276,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
     rng = np.random.default_rng(0)
     rows = rng.integers(0, most + 1, (COMPARED, most.size)).astype(np.float64)
     rows[0], rows[1] = most, 0
-    normed = parts.norm is not None
+    normed, graph = parts.norm is not None, _Graph(len(words))
     read = replace(
         inner,
         trees=tuple(as_thresholds(pulled.tree(tree)) for tree in inner.stored),
@@ -293,7 +286,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
         columns=tuple(words),
         words={},
         points=rows,
-        before=load_network(weighed_model(parts, words)) if normed else None,
+        before=load_network(graph.model(_weighed(graph, parts, idf))) if normed else None,
         blur=_BLUR if normed else 0.0,
     )
     return tree_network(read)

@@ -95,7 +95,7 @@ def _limit(builder: Builder, a: Symbol, b: Symbol) -> FloatArray | None:
     None if ``b`` is no such root; infinite where ``w`` is zero.
     """
     line = as_line(b)
-    known = None if line is None else builder.norm_of(line[0])
+    known = None if line is None else builder.norms.get(line[0])
     if line is None or known is None or line[2] != 0 or line[1] <= 0:
         return None
     argument, entries, weight = known
