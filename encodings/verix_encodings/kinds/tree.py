@@ -39,8 +39,8 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
-from verix_encodings.bounds.interval import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.kinds.node import EncodingContext
+from verix_encodings.program import Expressions
 
 MOST_DENSE = 2**22
 """Entries, 32 MB, up to which rows are dense."""
@@ -173,21 +173,15 @@ class Splits:
 
 
 def tree_ensemble_rows(
-    builder: ProgramBuilder,
-    label: str,
-    splits: Splits,
-    *,
-    base: FloatArray,
-    x: Expressions,
-    box: Interval,
-    blur: float = 0.0,
+    context: EncodingContext, splits: Splits, base: FloatArray, source: int, blur: float
 ) -> Expressions:
-    """Add trees that read ``x`` in ``box``, up to ``blur``, to a program; return their scores.
+    """Add trees that read ``source``, up to ``blur``, to a program; return their scores.
 
     Columns are named ``y_label_f_j`` for threshold ``j`` of feature ``f``, ``p_label_l`` for leaf
     ``l``.
     """
-    leaves = splits.tree.size
+    builder, label, leaves = context.builder, context.label, splits.tree.size
+    x, box = context.values[source], context.bounds[source]
     p = builder.add_columns(f"p_{label}", np.arange(leaves), 0.0, 1.0)
     binary = np.zeros(splits.feature.size, dtype=np.intp)
     for f in np.unique(splits.feature).tolist():
@@ -200,7 +194,7 @@ def tree_ensemble_rows(
             terms = [(1.0, y[:-1]), (-1.0, y[1:])]
             builder.add_rows(f"order_{label}_{f}", numbers[:-1], terms, -np.inf, 0.0)
         # tie x_f, up to blur, to the cell that y says
-        low, high = float(box.lower[f]), float(box.upper[f])
+        low, high = float(box.lower[f] - blur), float(box.upper[f] + blur)
         scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
         gaps = scale * np.diff(np.concatenate([[low], thresholds, [high]]))
         # gaps are rounded, and so is their sum
@@ -211,9 +205,7 @@ def tree_ensemble_rows(
         least = scale * low + gaps[:-1].sum() - constant - error
         builder.add_row(f"above_{label}_{f}", 0, [x_f, (gaps[:-1], y)], least, np.inf)
     trees, starts = np.unique(splits.tree, return_index=True)
-    entries = np.arange(leaves)
-    of_tree = np.repeat(np.arange(trees.size), np.diff(starts, append=leaves))
-    one_each = sp.csr_array((np.ones(leaves), (of_tree, entries)), shape=(trees.size, leaves))
+    one_each = _ranges(starts, np.append(starts[1:], leaves), leaves)
     builder.add_rows(f"tree_{label}", trees, [(one_each, p)], 1.0, 1.0)
     numbers = np.arange(splits.feature.size)
     left = _ranges(splits.first, splits.middle, leaves)

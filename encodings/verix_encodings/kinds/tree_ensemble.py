@@ -330,14 +330,7 @@ class TreeEnsemble(OneSource):
     def rows(self, context: EncodingContext) -> Expressions:
         box = context.bounds[self.source]
         splits = self.splits(box.lower, box.upper, context.late)
-        x = context.values[self.source]
-        return tree_ensemble_rows(
-            *(context.builder, context.label, splits),
-            base=self.base,
-            x=x,
-            box=Interval(box.lower - self.blur, box.upper + self.blur),
-            blur=self.blur,
-        )
+        return tree_ensemble_rows(context, splits, self.base, self.source, self.blur)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound how far the model may be from its expressions, and the magnitude of its value."""
