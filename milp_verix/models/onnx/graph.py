@@ -183,13 +183,8 @@ def _cyclic(graph: onnx.GraphProto, cycle: list[int]) -> ModelError:
 
 # From a label back to the index of the greatest score: the input that holds it, by operator.
 _BEFORE_LABELS = {
-    "ArrayFeatureExtractor": 1,
-    "Cast": 0,
-    "Flatten": 0,
-    "Gather": 1,
-    "Identity": 0,
-    "Reshape": 0,
-    "Squeeze": 0,
+    **dict.fromkeys(("ArrayFeatureExtractor", "Gather"), 1),
+    **dict.fromkeys(("Cast", "Flatten", "Identity", "Reshape", "Squeeze"), 0),
 }
 
 

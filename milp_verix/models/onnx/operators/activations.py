@@ -189,12 +189,7 @@ def _greatest(node: NodeContext, xs: Sequence[Tensor]) -> Symbol:
     return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
 
 
-_WHOLE_TYPES = (
-    onnx.TensorProto.INT8,
-    onnx.TensorProto.INT16,
-    onnx.TensorProto.INT32,
-    onnx.TensorProto.INT64,
-)
+_WHOLE_TYPES = [onnx.TensorProto.DataType.Value(f"INT{bits}") for bits in (8, 16, 32, 64)]
 
 
 @operator("ThresholdedRelu", attributes=("alpha",))

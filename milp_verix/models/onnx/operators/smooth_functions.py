@@ -27,16 +27,8 @@ from verix_encodings.bounds.curves import (
     power,
 )
 
-_PLAIN = {
-    "Cos": COS,
-    "Erf": ERF,
-    "Exp": EXP,
-    "Mish": MISH,
-    "Sin": SIN,
-    "Softplus": SOFTPLUS,
-    "Softsign": SOFTSIGN,
-    "Tanh": TANH,
-}
+_CURVES = (COS, ERF, EXP, MISH, SIN, SOFTPLUS, SOFTSIGN, TANH)
+_PLAIN = {function.name.capitalize(): function for function in _CURVES}
 
 
 @operator(*_PLAIN)
