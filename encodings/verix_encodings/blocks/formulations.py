@@ -43,7 +43,7 @@ from verix_encodings.blocks.layers import (
     phases_of,
     sos1_relu,
 )
-from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.bounds.interval import Interval
 from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 DEFAULT_PARTS = 2
@@ -92,7 +92,15 @@ def _add_part(
     builder: ProgramBuilder, label: str, neurons: IntArray, part: Expressions, d_columns: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Add ``t`` and ``s`` of one part and the rows about them; return their columns."""
-    low, high = _partial_bounds(sp.csr_array(part.matrix), *builder.column_bounds(part.columns))
+    lower, upper = builder.column_bounds(part.columns)
+    weights = sp.csr_array(part.matrix)
+    low, high = Interval(lower, upper).extremes(weights)
+    plus, minus = weights.maximum(0), weights.minimum(0)
+    # sums of terms of one sign, so they are zero only where every term is: rounding moves no bound
+    # across zero, where solvers would drop it
+    below = plus @ np.minimum(lower, 0) + minus @ np.maximum(upper, 0)
+    above = plus @ np.maximum(upper, 0) + minus @ np.minimum(lower, 0)
+    low, high = _outward(low, below < 0), -_outward(-high, above > 0)
     t = builder.add_columns(f"t{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
     s = builder.add_columns(f"s{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
     terms = [(1.0, t), (1.0, s), (-part.matrix, part.columns)]
@@ -102,20 +110,6 @@ def _add_part(
     builder.add_rows(f"s_lower{label}", neurons, [(1.0, s), (low, d_columns)], low, np.inf)
     builder.add_rows(f"s_upper{label}", neurons, [(1.0, s), (high, d_columns)], -np.inf, high)
     return t, s
-
-
-def _partial_bounds(weights: sp.csr_array, lower: FloatArray, upper: FloatArray) -> Range:
-    """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
-
-    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; a tiny bound that
-    is not 0 is moved outward, to 0 or to ``LEAST_BIG_M``.
-    """
-    low, high = Interval(lower, upper).extremes(weights)
-    plus, minus = weights.maximum(0), weights.minimum(0)
-    below = plus @ np.minimum(lower, 0) + minus @ np.maximum(upper, 0)
-    above = plus @ np.maximum(upper, 0) + minus @ np.minimum(lower, 0)
-    # sums of terms of one sign, so they are zero only where every term is
-    return _outward(low, below < 0), -_outward(-high, above > 0)
 
 
 def _outward(low: FloatArray, negative: BoolArray) -> FloatArray:

@@ -92,21 +92,18 @@ class Max(Node):
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         entries = np.append(self.first, self.second)
         refuse_entries("takes maxima of", entries, self.entries, sizes)
-        if not (self.source and self._compares(nodes[self.source - 1])):
+        node = nodes[self.source - 1] if self.source else None
+        if not (
+            isinstance(node, Difference)
+            and node.sources == (self.entries,)
+            and np.array_equal(node.first, self.first)
+            and np.array_equal(node.second, self.second)
+        ):
             raise ValueError(
                 f"takes maxima of pairs, but value {self.source} is not the difference of these "
                 "pairs"
             )
         return self.first.size
-
-    def _compares(self, node: Node) -> bool:
-        """Return whether ``node`` is the difference of these pairs."""
-        return (
-            isinstance(node, Difference)
-            and node.sources == (self.entries,)
-            and np.array_equal(node.first, self.first)
-            and np.array_equal(node.second, self.second)
-        )
 
     def renumbered(self, number: Callable[[int], int]) -> "Max":
         return Max(number(self.source), number(self.entries), self.first, self.second)

@@ -65,11 +65,13 @@ _FAR = 600.0
 
 def softmax_range(lower: FloatArray, upper: FloatArray) -> Range:
     """Bound the probabilities of scores in these bounds, along the last axis."""
-    least, most = _denominators(lower, upper)
-    n = lower.shape[-1]
-    low, high = 1.0 / most, 1.0 / least
-    error = _SLACK * (n + 1)
-    return low * (1.0 - error), np.minimum(high * (1.0 + error), 1.0)
+    low, high = _differences(lower, upper)
+    spend_entries(low.size, 16)
+    # an exponential beyond the cut is larger than that: the probability's lower bound is 0
+    least = np.exp(np.minimum(low, _FAR)).sum(axis=-1)
+    most = np.where((high > _FAR).any(axis=-1), np.inf, np.exp(np.minimum(high, _FAR)).sum(axis=-1))
+    error = _SLACK * (lower.shape[-1] + 1)
+    return 1.0 / most * (1.0 - error), np.minimum(1.0 / least * (1.0 + error), 1.0)
 
 
 def _differences(lower: FloatArray, upper: FloatArray) -> Range:
@@ -78,15 +80,6 @@ def _differences(lower: FloatArray, upper: FloatArray) -> Range:
     high = np.nextafter(upper[..., None, :] - lower[..., :, None], np.inf)
     itself = np.eye(lower.shape[-1], dtype=bool)
     return np.where(itself, 0.0, low), np.where(itself, 0.0, high)
-
-
-def _denominators(lower: FloatArray, upper: FloatArray) -> Range:
-    low, high = _differences(lower, upper)
-    spend_entries(low.size, 16)
-    # an exponential beyond the cut is larger than that: the probability's lower bound is 0
-    least = np.exp(np.minimum(low, _FAR)).sum(axis=-1)
-    most = np.where((high > _FAR).any(axis=-1), np.inf, np.exp(np.minimum(high, _FAR)).sum(axis=-1))
-    return least, most
 
 
 def _chords(low: FloatArray, high: FloatArray, size: FloatArray) -> Range:

@@ -277,7 +277,20 @@ def _store(graph: Any, array: Any, name: str) -> str:
 def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
     """Return the network of an estimator, with the input ``encoded``."""
     if name_of(estimator) in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
-        return _linear(estimator, width)
+        coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+        count = len(coefficients)
+        constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
+        stored = {"coefficients": coefficients, "constants": constants}
+        graph = helper.make_graph(
+            [helper.make_node("Gemm", ["encoded", *stored], ["scores"], transB=1)],
+            "linear model",
+            [_value("encoded", width)],
+            [_value("scores", count)],
+            [numpy_helper.from_array(array, name) for name, array in stored.items()],
+        )
+        return helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
+        )
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
 
@@ -287,24 +300,6 @@ def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
         options={"zipmap": False} if hasattr(estimator, "predict_proba") else None,
     )
     return model
-
-
-def _linear(estimator: Any, width: int) -> onnx.ModelProto:
-    """Return the model of a linear ``estimator``, with the input ``encoded``."""
-    coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
-    count = len(coefficients)
-    constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
-    stored = {"coefficients": coefficients, "constants": constants}
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", ["encoded", *stored], ["scores"], transB=1)],
-        "linear model",
-        [_value("encoded", width)],
-        [_value("scores", count)],
-        [numpy_helper.from_array(array, name) for name, array in stored.items()],
-    )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
-    )
 
 
 def _value(name: str, size: int) -> onnx.ValueInfoProto:
