@@ -148,7 +148,9 @@ def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadli
     question = claim_data(explanation, network.scores_name)
     beside = _beside(model, network)
     reading = read(model, network.scores_name, tuple(beside.items()))
-    question |= _unit(reading, explanation)
+    question["bits"] = max(reading.bits, question_bits(explanation))
+    if reading.odd != 1:
+        question["odd"] = reading.odd
     if beside:
         question["beside"] = {name: sha256(data).hexdigest() for name, data in beside.items()}
 
@@ -225,9 +227,3 @@ def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:
         return {name: (network.path.parent / name).read_bytes() for name in names}
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
-
-
-def _unit(reading: Reading, explanation: Explanation) -> dict[str, int]:
-    """Return the unit of the checker's numbers, as the claim has it."""
-    bits = {"bits": max(reading.bits, question_bits(explanation))}
-    return bits if reading.odd == 1 else {**bits, "odd": reading.odd}

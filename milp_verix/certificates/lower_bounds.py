@@ -54,7 +54,9 @@ def bound_claim(explanation: Explanation) -> dict[str, Any]:
     bound = Fraction(explanation.lower_bound or 0)
     if explanation.proven:  # costs are added in floats
         bound = sum((costs[feature] for feature in explanation.explanation), Fraction(0))
-    if _step(costs) < _FINEST * bound:
+    unit = int(np.lcm.reduce([cost.denominator for cost in costs], dtype=object))
+    step = int(np.gcd.reduce([int(cost * unit) for cost in costs], dtype=object))
+    if Fraction(step, unit) < _FINEST * bound:
         digits = int(np.ceil(-np.log10(_FINEST * float(bound))))
         bound = Fraction(int(bound * Fraction(10) ** digits), 1) / Fraction(10) ** digits
     question: dict[str, Any] = {"bound": exact(bound)}
@@ -202,12 +204,6 @@ class _BoundSearch:
             sides = ({**case.features, v: inside} for inside in (False, True))
             cases = [replace(case, features=one) for one in sides]
         return list(zip(cases, (below, above), strict=True))
-
-
-def _step(costs: list[Fraction]) -> Fraction:
-    """Return the greatest common divisor of costs."""
-    unit = int(np.lcm.reduce([cost.denominator for cost in costs], dtype=object))
-    return Fraction(int(np.gcd.reduce([int(cost * unit) for cost in costs], dtype=object)), unit)
 
 
 _STEPS = 2**15

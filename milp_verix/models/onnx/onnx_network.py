@@ -304,7 +304,13 @@ def _read(
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     require_memory(model, signature)
     traced = trace(model, signature)
-    columns, words, unread = _coordinates(fitted, missing, joined)
+    columns: tuple[str, ...] | None = joined.columns if joined else None
+    words: Mapping[int, tuple[str, ...]] = {}
+    unread: tuple[str, ...] = ()
+    if not joined and not isinstance(fitted, _ONNX):
+        from milp_verix.inputs.pipeline import coordinates_of
+
+        columns, words, unread = coordinates_of(fitted, missing)
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -324,17 +330,6 @@ def _read(
         joined=joined,
         words=words,
     )
-
-
-def _coordinates(
-    fitted: Any, missing: "Missing", joined: JoinedInputs | None
-) -> tuple[tuple[str, ...] | None, Mapping[int, tuple[str, ...]], tuple[str, ...]]:
-    """Return the names of the coordinates, the words of some, and the columns that are not read."""
-    if joined or isinstance(fitted, _ONNX):
-        return joined.columns if joined else None, {}, ()
-    from milp_verix.inputs.pipeline import coordinates_of
-
-    return coordinates_of(fitted, missing)
 
 
 def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> str:
