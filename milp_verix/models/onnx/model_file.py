@@ -24,6 +24,7 @@ from google.protobuf.message import DecodeError, Message  # type: ignore[import-
 from milp_verix.base.errors import ModelError, first_line, listed
 from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts
 from milp_verix.models.onnx.graph import FLOAT_TYPES, inputs_of
+from milp_verix.models.trees.readers import path_of
 
 FACTS_KEY = "milp_verix_facts"
 
@@ -134,11 +135,6 @@ _OTHERS = {
 
 _LARGEST = 2**31
 """Bytes up to which Protocol Buffers go; larger weights are stored beside the file."""
-
-
-def path_of(source: ModelSource) -> Path | None:
-    """Return the path of the file that ``source`` names, None for a model in memory."""
-    return Path(source) if isinstance(source, (str, PathLike)) else None
 
 
 def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:

@@ -25,12 +25,11 @@ from milp_verix.models.onnx.model_file import (
     embed,
     facts_of,
     join_inputs,
-    path_of,
     read_model,
     session_of,
 )
 from milp_verix.models.onnx.trace import Anchor, require_memory, trace
-from milp_verix.models.trees.readers import ends_in_trees
+from milp_verix.models.trees.readers import ends_in_trees, path_of
 
 if TYPE_CHECKING:
     from milp_verix.inputs.fitted import Missing
