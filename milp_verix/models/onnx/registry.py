@@ -126,6 +126,7 @@ class NodeContext:
 
 
 OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]
+_Function = TypeVar("_Function", bound=OperatorFunction)
 TailFunction: TypeAlias = Callable[..., Symbol | None]
 
 
@@ -170,7 +171,7 @@ def operator(
     attributes: Sequence[str] = (),
     keeps_scores: bool = False,
     of_scores: TailFunction | None = None,
-) -> Callable[[OperatorFunction], OperatorFunction]:
+) -> Callable[[_Function], _Function]:
     """Register a function as the meaning of the ONNX operators ``names``.
 
     The function takes the :class:`NodeContext` and one parameter for each input, with ``None`` as
@@ -181,7 +182,7 @@ def operator(
     becomes a node of the network and a Softmax is refused.
     """
 
-    def register(function: OperatorFunction) -> OperatorFunction:
+    def register(function: _Function) -> _Function:
         inputs = list(signature(function).parameters.values())[1:]
         required = sum(parameter.default is Parameter.empty for parameter in inputs)
         variadic = any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in inputs)

@@ -69,12 +69,6 @@ def mean(node: NodeContext, *xs: Tensor) -> Tensor:
     return reduce(add, map(as_symbol, xs)) / len(xs)
 
 
-@operator("MatMul")
-def matmul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
-    return matrix_product(node, a, b)
-
-
 @operator("Gemm", attributes=("alpha", "beta", "transA", "transB"))
 def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
     """``alpha * A @ B + beta * C``, with A and B matrices, transposed on demand."""
@@ -82,7 +76,7 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
         raise node.malformed(f"it multiplies tensors of shapes {a.shape} and {b.shape}")
     a = moved(a, np.transpose) if node.integer("transA", 0) else a
     b = moved(b, np.transpose) if node.integer("transB", 0) else b
-    product = as_symbol(matrix_product(node, a, b)) * node.number("alpha", 1.0)
+    product = matrix_product(node, a, b) * node.number("alpha", 1.0)
     if c is None:
         return product
     total = product + as_symbol(c) * node.number("beta", 1.0)
@@ -91,8 +85,9 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
     return total
 
 
+@operator("MatMul")
 def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
-    """Return ``a @ b`` by numpy's rules."""
+    """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
     if not isinstance(b, Symbol):
         a = as_symbol(a)
     left = a.indices if isinstance(a, Symbol) else a
