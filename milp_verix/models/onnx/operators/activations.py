@@ -5,7 +5,7 @@ function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at m
 value is the number 0 or 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
@@ -132,16 +132,26 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
 
 
 @operator("Max")
-def max_(node: NodeContext, *xs: Tensor) -> Tensor:
+def greatest(node: NodeContext, *xs: Tensor) -> Symbol:
     """The greatest of any number of tensors, broadcast; constants among them are one ReLU."""
-    return _greatest(node, xs)
+    symbols = [x for x in xs if isinstance(x, Symbol)]
+    constants = [x for x in xs if not isinstance(x, Symbol)]
+    greatest = symbols[0]
+    if len(symbols) == 2 and ratio(*symbols) == -1.0:
+        greatest = node.builder.absolute(greatest)
+    elif len(symbols) > 1:
+        shape = np.broadcast_shapes(*(x.shape for x in symbols))
+        wide = [broadcast(x, shape) for x in symbols]
+        stacked = join(wide, lambda index: np.stack(index, -1))
+        greatest = node.builder.maximum(stacked, stacked.indices)
+    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
 
 
 @operator("Min")
 def min_(node: NodeContext, *xs: Tensor) -> Tensor:
     """The least of any number of tensors, broadcast; constants among them are one ReLU."""
     opposite = [-x if isinstance(x, Symbol) else -x.astype(np.float64) for x in xs]
-    return -_greatest(node, opposite)
+    return -greatest(node, *opposite)
 
 
 def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
@@ -173,20 +183,6 @@ def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
 def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
     """Return ``min(x, high) = high − relu(high − x)``, broadcast."""
     return -at_least(node, -x, -high.astype(np.float64))
-
-
-def _greatest(node: NodeContext, xs: Sequence[Tensor]) -> Symbol:
-    symbols = [x for x in xs if isinstance(x, Symbol)]
-    constants = [x for x in xs if not isinstance(x, Symbol)]
-    greatest = symbols[0]
-    if len(symbols) == 2 and ratio(*symbols) == -1.0:
-        greatest = node.builder.absolute(greatest)
-    elif len(symbols) > 1:
-        shape = np.broadcast_shapes(*(x.shape for x in symbols))
-        wide = [broadcast(x, shape) for x in symbols]
-        stacked = join(wide, lambda index: np.stack(index, -1))
-        greatest = node.builder.maximum(stacked, stacked.indices)
-    return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
 
 
 _WHOLE_TYPES = [onnx.TensorProto.DataType.Value(f"INT{bits}") for bits in (8, 16, 32, 64)]
