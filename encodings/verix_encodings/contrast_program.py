@@ -33,7 +33,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
-from verix_encodings.bounds.interval import Bounds, Interval
+from verix_encodings.blocks.input_ball import headroom
+from verix_encodings.bounds.interval import Bounds
 from verix_encodings.crown import upper_form
 from verix_encodings.encoding import BallEncoding, encode_values
 from verix_encodings.network import Network
@@ -65,7 +66,7 @@ class Contrast:
     @property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """The moves ``h⁻`` and ``h⁺`` that ``u = 1`` allows each coordinate, both (d,)."""
-        headrooms = _headroom(self.bounds[0], self.centre)
+        headrooms = headroom(self.bounds[0], self.centre)
         amount = ~self.choice[self.unit_of]
         down, up = (np.where(amount & (h > 0), np.maximum(self.scales, h), h) for h in headrooms)
         return down, up
@@ -115,24 +116,20 @@ def contrast_program(
     at_centre = float(contrast.margins.evaluate(contrast.centre)[contrast.rival])
     # a little more than is lacking: it is a choice, and must not be cut off by rounding
     lacking = max(-contrast.threshold - at_centre, 0.0) * (1 + 1e-9) + 1e-6
-    one = sp.csr_array(np.ones((1, 1)))
     margin = (output.matrix[[contrast.rival], :], output.columns)
     least = -contrast.threshold - output.constant[contrast.rival]
-    builder.add_rows("margin", np.array([0]), [margin, (lacking * one, give_up)], least, np.inf)
+    builder.add_row("margin", 0, [margin, (lacking, give_up)], least, np.inf)
     gains, needed = knapsack(contrast)
     if needed > 0:
         # a choice is made or not: more than is needed adds nothing
         most = np.where(contrast.choice, needed, np.inf)
-        row = sp.csr_array(np.minimum(gains, most)[None, :] / needed)
-        terms = [(row, moved), (one, give_up)]
-        builder.add_rows("knapsack", np.array([0]), terms, 1.0 - 1e-9, np.inf)
-    prices = sp.csr_array(contrast.costs[None, :])
-    builder.add_rows("limit", np.array([0]), [(prices, moved)], -np.inf, contrast.limit)
+        terms = [(np.minimum(gains, most) / needed, moved), (1.0, give_up)]
+        builder.add_row("knapsack", 0, terms, 1.0 - 1e-9, np.inf)
+    builder.add_row("limit", 0, [(contrast.costs, moved)], -np.inf, contrast.limit)
     for number, explanation in enumerate(explanations):
         members = moved[sorted(explanation)]
-        ones = sp.csr_array(np.ones((1, members.size)))
-        terms = [(ones, members), (one, give_up)]
-        builder.add_rows("hit", np.array([number]), terms, 1.0, np.inf)
+        terms = [(np.ones(members.size), members), (1.0, give_up)]
+        builder.add_row("hit", number, terms, 1.0, np.inf)
     program, factors = builder.build().scaled()
     units = sp.diags_array(factors[x.columns], format="csr")
     x = Expressions(x.columns, sp.csr_array(x.matrix @ units), x.constant)
@@ -152,33 +149,23 @@ def _add_moves(
     offset = contrast.centre - x.constant
     amount, high = ~contrast.choice[contrast.unit_of], contrast.bounds[0].upper
     gaps = np.flatnonzero(amount & (high > contrast.last) & (up > contrast.scales))
-    one, near = np.ones(gaps.size), contrast.scales[gaps]
+    near = contrast.scales[gaps]
     scale = 2.0 ** -np.ceil(np.log2(near))  # which rounds no number
     beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
     matrix = sp.diags_array(scale, format="csr") @ x.matrix[gaps, :]
     jump = scale * (near - up[gaps]) * (1 + 1e-12)
     terms = [(matrix, x.columns), (-scale * near, owners[gaps]), (jump, beyond)]
     builder.add_rows("beyond", gaps, terms, -np.inf, scale * offset[gaps])
-    builder.add_rows("missing", gaps, [(one, owners[gaps]), (-one, beyond)], 0.0, np.inf)
+    builder.add_rows("missing", gaps, [(1.0, owners[gaps]), (-1.0, beyond)], 0.0, np.inf)
     up = up.copy()
     up[gaps] = 0.0
-    for label, side, headroom, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
+    for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
-        one = sp.eye_array(moving.size, format="csr")
         # a wide row is divided by a power of two, which rounds no number
-        scale = np.minimum(2.0 ** -np.ceil(np.log2(headroom[moving])), 1.0)
-        step = scale * sign * np.maximum(headroom[moving], LEAST_BIG_M)
+        scale = np.minimum(2.0 ** -np.ceil(np.log2(room[moving])), 1.0)
+        step = scale * sign * np.maximum(room[moving], LEAST_BIG_M)
         matrix = sp.diags_array(scale, format="csr") @ x.matrix[moving, :]
-        terms = [(matrix, x.columns), (sp.diags_array(step, format="csr") @ one, owners[moving])]
+        terms = [(matrix, x.columns), (step, owners[moving])]
         end = scale * offset[moving]
         limits = (-np.inf, end) if sign < 0 else (end, np.inf)
         builder.add_rows(label, moving, terms, *limits)
-
-
-def _headroom(box: Interval, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return how far each coordinate may go below and above the centre, rounded outward."""
-    down, up = centre - box.lower, box.upper - centre
-    return (
-        np.where(down > 0, np.nextafter(down, np.inf), 0.0),
-        np.where(up > 0, np.nextafter(up, np.inf), 0.0),
-    )

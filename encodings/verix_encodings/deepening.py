@@ -212,8 +212,8 @@ class Deepening:
         readers, last = readers_of(self.network), len(self.network.nodes)
         behind = behind_relus(self.network)
         for value in sorted(v for v in readers if 0 < v < last):
-            if self._over_input(value):
-                continue
+            if not any(self.network.nodes[value - 1].sources):
+                continue  # an affine function of the input, whose bounds are exact
             rows = neurons_to_tighten(behind, readers, value, self.bounds[value])
             rows = rows[np.argsort(-self._effects(value)[rows], kind="stable")]
             while rows.size:
@@ -223,10 +223,6 @@ class Deepening:
         self.bounds = crown_bounds(
             self.network, self.region, self.bounds[:-1], self._late, within=self.bounds
         )
-
-    def _over_input(self, value: int) -> bool:
-        """Return whether a value is an affine function of the input, whose bounds are exact."""
-        return all(source == 0 for source in self.network.nodes[value - 1].sources)
 
     def _grown(self, value: int, rows: IntArray, rounds: int) -> int:
         """Grow the trees of a block of ``rows``, the first ones; return how many these are."""

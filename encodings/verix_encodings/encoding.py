@@ -158,7 +158,7 @@ def encode_between(
         builder, network, bounds, Expressions.of_columns(x), relu=relu, segments=segments
     )
     y = _columns(builder, "y", outputs, bounds[-1])
-    terms = [(np.ones(y.size), y), (-value.matrix, value.columns)]
+    terms = [(1.0, y), (-value.matrix, value.columns)]
     builder.add_rows("output", np.arange(y.size), terms, value.constant, value.constant)
     return Encoding(builder.build(), Expressions.of_columns(x), Expressions.of_columns(y))
 

@@ -301,10 +301,7 @@ def _parts(network: Network, inputs: FloatArray) -> list[slice]:
 def batch_gradients(
     network: Network, values: Sequence[FloatArray], outputs: IntArray
 ) -> FloatArray:
-    """Return the gradient of output ``outputs[n]`` at input ``n``; shape (d, N).
-
-    ``values`` are those of :func:`batch_values`; ``outputs`` has shape (N,).
-    """
+    """Return the gradient of output ``outputs[n]`` at ``n``, (d, N), from :func:`batch_values`."""
     slopes = [np.zeros_like(value) for value in values]
     slopes[-1][outputs, np.arange(outputs.size)] = 1.0
     for node, slope in zip(network.nodes[::-1], slopes[:0:-1], strict=True):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -247,6 +247,10 @@ class Expressions:
         return coefficients, float(self.constant[index])
 
 
+Terms: TypeAlias = "Sequence[tuple[Matrix | float, IntArray]]"
+"""Pairs of factors and columns: a vector stands for a diagonal matrix, a number for one of it."""
+
+
 @dataclass(slots=True)
 class ProgramBuilder:
     """Collects columns and rows in the order in which encodings add them."""
@@ -284,21 +288,23 @@ class ProgramBuilder:
         self,
         prefix: str,
         numbers: IntArray,
-        terms: list[tuple[Matrix, IntArray]],
+        terms: Terms,
         lower: ArrayLike,
         upper: ArrayLike,
     ) -> None:
-        """Add the rows ``lower ≤ Σ_k C_k v_{J_k} ≤ upper``, for ``terms`` the pairs (C_k, J_k).
-
-        A vector ``C_k`` stands for the diagonal matrix with its entries.
-        """
+        """Add the rows ``lower ≤ Σ_k C_k v_{J_k} ≤ upper``, for ``terms`` the pairs (C_k, J_k)."""
         size = len(numbers)
         ends = np.full(size, lower, dtype=np.float64), np.full(size, upper, dtype=np.float64)
         self._rows.append((prefix, numbers, *ends))
-        for matrix, columns in terms:
-            row, column, data = _entries_of(matrix)
+        for factors, columns in terms:
+            row, column, data = _entries_of(_diagonal(factors, columns))
             self._entries.append((row + self._row_count, columns[column], data))
         self._row_count += size
+
+    def add_row(self, prefix: str, number: int, terms: Terms, lower: float, upper: float) -> None:
+        """Add the row ``lower ≤ Σ_k c_k·v_{J_k} ≤ upper``: a vector ``c_k`` stands for itself."""
+        flat = [(c if sp.issparse(c) else np.atleast_2d(c), columns) for c, columns in terms]
+        self.add_rows(prefix, np.array([number]), flat, lower, upper)
 
     def add_quadratic_row(self, columns: IntArray, radius: float) -> None:
         """Add the row ``Σ v_j² ≤ radius²`` over ``columns``."""
@@ -309,13 +315,15 @@ class ProgramBuilder:
         prefix: str,
         numbers: IntArray,
         binaries: IntArray,
-        terms: list[tuple[Matrix, IntArray]],
+        terms: Terms,
         *,
         value: int,
         upper: float,
     ) -> None:
         """Add ``v_b = value ⇒ Σ_k C_k v_{J_k} ≤ upper``, row by row, for ``b`` in ``binaries``."""
-        joined = sp.csr_array(sp.hstack([sp.csr_array(matrix) for matrix, _ in terms]))
+        whole = [_diagonal(factors, columns) for factors, columns in terms]
+        square = [sp.diags_array(one) if one.ndim == 1 else one for one in whole]
+        joined = sp.csr_array(sp.hstack(square))
         columns = np.concatenate([columns for _, columns in terms])[joined.indices]
         for k, number in enumerate(numbers):
             name, binary = f"{prefix}_{number}", int(binaries[k])
@@ -384,6 +392,10 @@ class ProgramBuilder:
         self._built = sp.csr_array(joined, shape=(self._row_count, self._column_count))
         self._entries.clear()
         return self._built
+
+
+def _diagonal(factors: "Matrix | float", columns: IntArray) -> Matrix:
+    return np.full(columns.size, factors) if isinstance(factors, float) else factors
 
 
 def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:

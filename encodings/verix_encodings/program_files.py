@@ -188,8 +188,7 @@ def _section(head: str, lines: list[str]) -> list[str]:
 
 def _rows(program: ProgramData, columns: list[str]) -> Iterator[str]:
     matrix = program.matrix
-    rows = zip(program.row_names, program.row_lower, program.row_upper, strict=True)
-    for i, (name, low, high) in enumerate(rows):
+    for i, (name, low, high) in enumerate(_named_rows(program)):
         entries = range(matrix.indptr[i], matrix.indptr[i + 1])
         terms = [(matrix.data[k], columns[matrix.indices[k]]) for k in entries]
         # an empty row still wants a column

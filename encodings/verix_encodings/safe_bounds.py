@@ -253,7 +253,16 @@ def certified_bound(
     that leave a case out.
     """
     for leaf in leaves:
-        _refuse_foreign(program, leaf)
+        if leaf.multipliers.shape != (program.rows,):
+            raise ValueError(
+                f"a leaf has multipliers of shape {leaf.multipliers.shape}, "
+                f"the program {program.rows} rows"
+            )
+        for column, value in leaf.fixed:
+            if not (0 <= column < program.columns and program.integer[column] and value in (0, 1)):
+                raise ValueError(
+                    f"a leaf fixes column {column} to {value}: no binary of the program"
+                )
     if (missing := _uncovered([dict(leaf.fixed) for leaf in leaves], _ends(program))) is not None:
         raise ValueError(f"the leaves leave out the case {missing}")
     safe, least = SafeBound(program.relaxed), np.inf
@@ -266,17 +275,6 @@ def certified_bound(
         if not safe.lower(np.zeros_like(cost), leaf.multipliers, row_error, ends) > 0:
             least = min(least, safe.lower(cost, leaf.multipliers, row_error, ends))
     return least
-
-
-def _refuse_foreign(program: Program, leaf: Leaf) -> None:
-    if leaf.multipliers.shape != (program.rows,):
-        raise ValueError(
-            f"a leaf has multipliers of shape {leaf.multipliers.shape}, "
-            f"the program {program.rows} rows"
-        )
-    for column, value in leaf.fixed:
-        if not (0 <= column < program.columns and program.integer[column] and value in (0, 1)):
-            raise ValueError(f"a leaf fixes column {column} to {value}: no binary of the program")
 
 
 def _ends(program: Program) -> dict[int, tuple[int, ...]]:

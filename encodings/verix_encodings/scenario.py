@@ -158,9 +158,8 @@ class ScenarioProgram:
         number, builder, chosen = len(self._constraints), self._builder, self.columns
         self._constraints.append(constraint)
         if isinstance(constraint, Cover):
-            ones = sp.csr_array(np.ones((1, constraint.features.size)))
-            terms = [(ones, chosen[constraint.features])]
-            builder.add_rows("cover", np.array([number]), terms, 1.0, np.inf)
+            terms = [(np.ones(constraint.features.size), chosen[constraint.features])]
+            builder.add_row("cover", number, terms, 1.0, np.inf)
             return
         network, bounds, prefix = constraint.network, constraint.bounds, f"{number}_"
         output = encode_values(builder, network, bounds, self._selection, prefix=prefix)
@@ -223,8 +222,7 @@ def cover_program(costs: FloatArray, clauses: Sequence[Clause]) -> CoverProgram:
             signs += [sign] * len(members)
         least[number] -= len(clause.not_all_of)
     matrix = sp.csr_array((signs, (rows, columns)), shape=(len(clauses), costs.size))
-    ones = sp.csr_array(np.ones((len(clauses), 1)))
-    terms = [(matrix, chosen), (ones, give_up)]
+    terms = [(matrix, chosen), (np.ones((len(clauses), 1)), give_up)]
     builder.add_rows("clause", np.arange(len(clauses)), terms, least, np.inf)
     program = builder.build()
     cost = np.zeros(program.columns)

@@ -24,6 +24,7 @@ from milp_verix.certificates.phase_leaves import (
     NoProofError,
     Tree,
     checked_exactly,
+    require_time,
     rounded_claim,
     searched_cases,
     trees_of_cases,
@@ -153,8 +154,7 @@ def trees_of(claim: Claim, deadline: Deadline = NO_LIMIT) -> list[Tree]:
     for margin in margins:
         if (leaf := _bare(claim, margin, ends)) is not None:
             trees[margin] = leaf
-        if deadline.passed():
-            raise NoProofError(TIME_LIMIT)
+        require_time(deadline)
     left = [margin for margin in margins if margin not in trees]
     trees |= _searched(claim, left, deadline) if left else {}
     return [trees[margin] for margin in margins]
@@ -191,8 +191,7 @@ def _by_phases(
     """Return trees of phases within ``ends``: found by ``turn``, proven by ``deadline``."""
 
     def exactly(leaf: Tree, output: int, phases: Mapping[int, int]) -> bool:
-        if deadline.passed():
-            raise NoProofError(TIME_LIMIT)
+        require_time(deadline)
         return checked_exactly(claim, margins[output], leaf, phases, ends)
 
     rounded = rounded_claim(claim, margins, ends)
@@ -208,8 +207,7 @@ def _by_inputs(
     """Return trees of inputs, and of phases below them, as :func:`_by_phases` does."""
 
     def leaf(margin: int, within: Ends) -> Tree:
-        if deadline.passed():
-            raise NoProofError(TIME_LIMIT)
+        require_time(deadline)
         ends = claim.bounds(*within)
         if (bare := _bare(claim, margin, ends)) is not None:
             return bare

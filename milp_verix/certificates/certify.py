@@ -16,7 +16,7 @@ from milp_verix.base.clock import Deadline, deadline_in
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.certificates.case_trees import FIRST_TURN, MOST_FREE, quick_trees, trees_of
 from milp_verix.certificates.certificate import Certificate, claim_data, question_bits
-from milp_verix.certificates.phase_leaves import NoProofError, Tree
+from milp_verix.certificates.phase_leaves import NoProofError, Tree, require_time
 from milp_verix.certificates.reading import ReadClaim, Reading, RoundedClaim, margins_of, read
 from milp_verix.certificates.restated import (
     box_explanation,
@@ -30,7 +30,6 @@ from milp_verix.certificates.whole_proof import Proof, points_of, with_sets
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.model_file import serialised
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
-from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.audit import Audit
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance, Relevance
@@ -149,7 +148,9 @@ def _of_network(explanation: Explanation, network: OnnxNetwork, deadline: Deadli
     question = claim_data(explanation, network.scores_name)
     beside = _beside(model, network)
     reading = read(model, network.scores_name, tuple(beside.items()))
-    question |= _unit(reading, explanation)
+    question["bits"] = max(reading.bits, question_bits(explanation))
+    if reading.odd != 1:
+        question["odd"] = reading.odd
     if beside:
         question["beside"] = {name: sha256(data).hexdigest() for name, data in beside.items()}
 
@@ -191,8 +192,7 @@ def _trees(
         turn = deadline.within(FIRST_TURN) if free <= MOST_FREE else deadline
         with suppress(NoProofError, OverflowError):
             return quick_trees(RoundedClaim.of(reading, question), exact, turn)
-    if deadline.passed():
-        raise NoProofError(TIME_LIMIT)
+    require_time(deadline)
     return trees_of(exact(), deadline)
 
 
@@ -227,9 +227,3 @@ def _beside(model: bytes, network: OnnxNetwork) -> dict[str, bytes]:
         return {name: (network.path.parent / name).read_bytes() for name in names}
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
-
-
-def _unit(reading: Reading, explanation: Explanation) -> dict[str, int]:
-    """Return the unit of the checker's numbers, as the claim has it."""
-    bits = {"bits": max(reading.bits, question_bits(explanation))}
-    return bits if reading.odd == 1 else {**bits, "odd": reading.odd}

@@ -24,12 +24,11 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.phase_leaves import NoProofError
+from milp_verix.certificates.phase_leaves import NoProofError, require_time
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Case, SelectionLp
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult
@@ -55,7 +54,9 @@ def bound_claim(explanation: Explanation) -> dict[str, Any]:
     bound = Fraction(explanation.lower_bound or 0)
     if explanation.proven:  # costs are added in floats
         bound = sum((costs[feature] for feature in explanation.explanation), Fraction(0))
-    if _step(costs) < _FINEST * bound:
+    unit = int(np.lcm.reduce([cost.denominator for cost in costs], dtype=object))
+    step = int(np.gcd.reduce([int(cost * unit) for cost in costs], dtype=object))
+    if Fraction(step, unit) < _FINEST * bound:
         digits = int(np.ceil(-np.log10(_FINEST * float(bound))))
         bound = Fraction(int(bound * Fraction(10) ** digits), 1) / Fraction(10) ** digits
     question: dict[str, Any] = {"bound": exact(bound)}
@@ -133,8 +134,7 @@ class _BoundSearch:
         if self.sets.ball.cut(low, high) is None:
             return []  # the features that are in cost more than the budget
         while True:
-            if self.deadline.passed():
-                raise NoProofError(TIME_LIMIT)
+            require_time(self.deadline)
             result = self._solved(case, node)
             if result is None:
                 return []
@@ -204,12 +204,6 @@ class _BoundSearch:
             sides = ({**case.features, v: inside} for inside in (False, True))
             cases = [replace(case, features=one) for one in sides]
         return list(zip(cases, (below, above), strict=True))
-
-
-def _step(costs: list[Fraction]) -> Fraction:
-    """Return the greatest common divisor of costs."""
-    unit = int(np.lcm.reduce([cost.denominator for cost in costs], dtype=object))
-    return Fraction(int(np.gcd.reduce([int(cost * unit) for cost in costs], dtype=object)), unit)
 
 
 _STEPS = 2**15

@@ -28,12 +28,11 @@ from milp_verix.certificates.certificate import (
     exact,
     question_bits,
 )
-from milp_verix.certificates.phase_leaves import NoProofError, Tree
+from milp_verix.certificates.phase_leaves import NoProofError, Tree, require_time
 from milp_verix.certificates.whole_proof import Proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.missing_values import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork
-from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.results.explanation import Explanation
 from verix_checker.forms import Form
 from verix_checker.trees import TreeClaim
@@ -159,8 +158,7 @@ class _Cases:
         root: Tree = {}
         open_ = [(_Box(every, low, high, (self.claim.low, self.claim.high)), root)]
         while open_:
-            if self.deadline.passed():
-                raise NoProofError(TIME_LIMIT)
+            require_time(self.deadline)
             box, node = open_.pop()
             starts = _starts(self.boxes.tree[box.alive])
             if starts.size < _starts(self.boxes.tree).size or self.claim.empty([1], *box.ends):

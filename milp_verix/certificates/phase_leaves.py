@@ -79,6 +79,12 @@ class NoProofError(Exception):
     """Raised where no tree is found; the message says why."""
 
 
+def require_time(deadline: Deadline) -> None:
+    """Raise ``NoProofError`` once the deadline has passed."""
+    if deadline.passed():
+        raise NoProofError(TIME_LIMIT)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
     """Cases of the margins ``margin``, (N,), with signs and dials of ``RowSlopes``, (N, count)."""

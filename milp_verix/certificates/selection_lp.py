@@ -85,13 +85,13 @@ class SelectionLp:
         g = builder.add_columns(f"g{label}", numbers, *ends)
         e = builder.add_columns(f"e{label}", numbers, 0.0, np.where(open_, 0.0, np.inf))
         rows = [sets.net.rows[v] for v in variables]
-        same, chosen = sp.eye_array(neurons, format="csr"), np.arange(self.count)
-        terms = [(same, z), (-self._inner, a), (-_matrix(rows, self._features, sets.one), chosen)]
+        chosen = np.arange(self.count)
+        terms = [(1.0, z), (-self._inner, a), (-_matrix(rows, self._features, sets.one), chosen)]
         start = np.array([row.get(0, 0) / sets.one for row in rows])
         builder.add_rows(f"z{label}", numbers, terms, start, start)
-        builder.add_rows(f"gap{label}", numbers, [(same, a), (-same, z), (-same, g)], 0.0, 0.0)
+        builder.add_rows(f"gap{label}", numbers, [(1.0, a), (-1.0, z), (-1.0, g)], 0.0, 0.0)
         slope = np.where(open_, high / np.where(open_, high - low, 1.0), 0.0)
-        terms = [(same, a), (sp.diags_array(-slope, format="csr"), z), (-same, e)]
+        terms = [(1.0, a), (-slope, z), (-1.0, e)]
         builder.add_rows(f"line{label}", numbers, terms, -np.inf, -slope * low)
         margins = sets.margins[-self._heads.shape[0] :]
         terms = [(self._heads, a), (_matrix(margins, self._features, sets.one), chosen)]

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.certificates.certificate import exact
-from milp_verix.certificates.phase_leaves import NoProofError, Tree
+from milp_verix.certificates.phase_leaves import NoProofError, Tree, require_time
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import TIME_LIMIT
@@ -99,8 +99,7 @@ def bound_by_changes(found: SetProof, question: Mapping[str, Any]) -> dict[str, 
 
     def grown(inside: Set, outside: Set) -> Tree:
         while True:
-            if found.deadline.passed():
-                raise NoProofError(TIME_LIMIT)
+            require_time(found.deadline)
             left = [j for j, change in enumerate(found.changes) if not change & inside]
             done = next((j for j in left if found.changes[j] <= outside), None)
             if done is not None:
@@ -173,8 +172,7 @@ def no_part_proof(found: SetProof, protected: Set, keeper: Keeper) -> dict[str, 
     kept: list[Set] = []
 
     def grown(inside: Set, outside: Set) -> Tree:
-        if found.deadline.passed():
-            raise NoProofError(TIME_LIMIT)
+        require_time(found.deadline)
         for name, closed in (
             ("change", [j for j, one in enumerate(found.changes) if one <= outside]),
             ("kept", [j for j, one in enumerate(kept) if one <= inside]),

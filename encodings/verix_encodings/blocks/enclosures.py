@@ -95,7 +95,7 @@ def enclose_smooth(
         ("above", s_high, -none, b_high),
         ("strip", slope[single], below[single], above[single]),
     ):
-        terms = [(np.ones(single.size), a_columns[single]), (-s, z_columns[single])]
+        terms = [(1.0, a_columns[single]), (-s, z_columns[single])]
         builder.add_rows(f"smooth_{name}_{label}", single, terms, lower, upper)
     at_once = max(1, _PIECES // segments)
     for first in range(0, several.size, at_once):
@@ -122,6 +122,13 @@ def _between(count: int, segments: int) -> tuple[IntArray, sp.csr_array, FloatAr
     ending = sp.csr_array((ones, (beyond, entries)), shape)
     starting = sp.csr_array((ones, (beyond + 1, entries)), shape)
     return beyond, starting - ending, (numbers % segments == 0).astype(np.float64)
+
+
+def _sums(count: int, width: int) -> sp.csr_array:
+    """Return the matrix of the sums of so many groups, of the same width."""
+    numbers = np.arange(count * width)
+    entries = np.ones(numbers.size), (numbers // width, numbers)
+    return sp.csr_array(entries, shape=(count, numbers.size))
 
 
 def _pieces(
@@ -152,16 +159,12 @@ def _multiple_choice(
     beyond, chosen, constant = _between(start.size, segments)
     e_columns = builder.add_columns(f"e_{label}", first + beyond, 0.0, 1.0, integer=True)
     z_columns, a_columns = columns
-    one = sp.eye_array(neurons.size, format="csr")
-    each = sp.eye_array(numbers.size, format="csr")
-    total = sp.csr_array(
-        (np.ones(numbers.size), (numbers // segments, numbers)), shape=(neurons.size, numbers.size)
-    )
+    total = _sums(neurons.size, segments)
     inner = beyond[beyond % segments > 0]
     builder.add_rows(f"order_{label}", first + inner, [(chosen[inner, :], e_columns)], 0.0, np.inf)
-    builder.add_rows(f"split_{label}", neurons, [(total, parts), (-one, z_columns)], 0.0, 0.0)
+    builder.add_rows(f"split_{label}", neurons, [(total, parts), (-1.0, z_columns)], 0.0, 0.0)
     for name, point, lower, upper in (("start", start, 0.0, np.inf), ("end", end, -np.inf, 0.0)):
-        terms = [(each, parts), (-sp.diags_array(point) @ chosen, e_columns)]
+        terms = [(1.0, parts), (-sp.diags_array(point) @ chosen, e_columns)]
         shift = point * constant
         builder.add_rows(
             f"segment_{name}_{label}", first + numbers, terms, lower + shift, upper + shift
@@ -169,7 +172,7 @@ def _multiple_choice(
     sides = ("below", below, 0.0, np.inf), ("above", above, -np.inf, 0.0)
     for name, intercept, lower, upper in sides:
         terms = [
-            (one, a_columns),
+            (1.0, a_columns),
             (-total @ sp.diags_array(slope), parts),
             (-total @ sp.diags_array(intercept) @ chosen, e_columns),
         ]
@@ -222,13 +225,12 @@ def enclose_products(
     low, high = corners.min(axis=0), corners.max(axis=0)
     wider = _SLACK * np.maximum(np.abs(low), np.abs(high))
     w = builder.add_columns(f"w_{label}", numbers, low - wider, high + wider)
-    total = sp.csr_array((np.ones(p.size), (numbers // terms, numbers)), shape=(size, p.size))
-    sums = [(np.ones(size), columns), (-total, w)]
+    sums = [(1.0, columns), (-_sums(size, terms), w)]
     builder.add_rows(f"sum_{label}", np.arange(size), sums, 0.0, 0.0)
     slack = _SLACK * 4.0 * np.abs(corners).max(axis=0)
     for name, a, b, sense in _envelope(l, u, c, d):
         # sense (w − a y − b x + a b) ≥ 0
-        terms_ = [(np.ones(p.size), w), (-a, y[q]), (-b, x[p])]
+        terms_ = [(1.0, w), (-a, y[q]), (-b, x[p])]
         least = -a * b - slack if sense > 0 else np.full(p.size, -np.inf)
         most = np.full(p.size, np.inf) if sense > 0 else -a * b + slack
         builder.add_rows(f"product_{name}_{label}", numbers, terms_, least, most)
@@ -276,24 +278,22 @@ def _segmented(
     share = builder.add_columns(f"d_{label}", numbers, 0.0, 1.0)
     beyond, chosen, first = _between(start.size, k)
     e = builder.add_columns(f"e_{label}", beyond, 0.0, 1.0, integer=True)
-    each, whole = np.ones(numbers.size), np.arange(x.size)
-    builder.add_rows(f"share_{label}", numbers, [(each, share), (-chosen, e)], first, first)
-    total = sp.csr_array((each, (numbers // k, numbers)), shape=(x.size, numbers.size))
-    builder.add_rows(f"split_x_{label}", whole, [(total, parts), (-np.ones(x.size), x)], 0.0, 0.0)
-    builder.add_rows(f"start_x_{label}", numbers, [(each, parts), (-start, share)], 0.0, np.inf)
-    builder.add_rows(f"end_x_{label}", numbers, [(each, parts), (-end, share)], -np.inf, 0.0)
+    builder.add_rows(f"share_{label}", numbers, [(1.0, share), (-chosen, e)], first, first)
+    terms = [(_sums(x.size, k), parts), (-1.0, x)]
+    builder.add_rows(f"split_x_{label}", np.arange(x.size), terms, 0.0, 0.0)
+    builder.add_rows(f"start_x_{label}", numbers, [(1.0, parts), (-start, share)], 0.0, np.inf)
+    builder.add_rows(f"end_x_{label}", numbers, [(1.0, parts), (-end, share)], -np.inf, 0.0)
     # parts of y for each product
     l, u, c, d = ends
     pieces = np.arange(p.size * k)
     of = np.repeat(np.arange(p.size), k)
     place = np.repeat(p, k) * k + np.tile(np.arange(k), p.size)
     ys = builder.add_columns(f"ys_{label}", pieces, np.minimum(c, 0.0)[of], np.maximum(d, 0.0)[of])
-    gather = sp.csr_array((np.ones(pieces.size), (of, pieces)), shape=(p.size, pieces.size))
-    products, one_each = np.arange(p.size), np.ones(pieces.size)
-    terms = [(gather, ys), (-np.ones(p.size), y[q])]
+    gather, products = _sums(p.size, k), np.arange(p.size)
+    terms = [(gather, ys), (-1.0, y[q])]
     builder.add_rows(f"split_y_{label}", products, terms, 0.0, 0.0)
     for name, end_y, low, high in (("start", c, 0.0, np.inf), ("end", d, -np.inf, 0.0)):
-        terms = [(one_each, ys), (-end_y[of], share[place])]
+        terms = [(1.0, ys), (-end_y[of], share[place])]
         builder.add_rows(f"{name}_y_{label}", pieces, terms, low, high)
     magnitude = np.maximum(np.abs(l), np.abs(u)) * np.maximum(np.abs(c), np.abs(d))
     slack = _SLACK * 4.0 * (k + 1) * magnitude
@@ -302,6 +302,6 @@ def _segmented(
         at, by = a[place], b[of]
         scaled = [sp.csr_array((v, (of, pieces)), shape=gather.shape) for v in (-at, -by, at * by)]
         columns = ys, parts[place], share[place]
-        terms = [(np.ones(p.size), w), *zip(scaled, columns, strict=True)]
+        terms = [(1.0, w), *zip(scaled, columns, strict=True)]
         least, most = (-slack, np.inf) if sense > 0 else (-np.inf, slack)
         builder.add_rows(f"pieces_{name}_{label}", products, terms, least, most)

@@ -36,13 +36,14 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.blocks.layers import (
     activations,
     big_m_relu,
+    big_ms,
     define,
     general_relu,
     indicator_relu,
     phases_of,
     sos1_relu,
 )
-from verix_encodings.bounds.interval import Interval, Range
+from verix_encodings.bounds.interval import Interval
 from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 DEFAULT_PARTS = 2
@@ -66,26 +67,23 @@ def partition_relu(
     z_active = define(builder, f"z_{label}", z, interval, phases.active)
 
     unstable = phases.unstable
-    l, u = interval.lower[unstable], interval.upper[unstable]
-    k = z.constant[unstable]
-    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, u)
-    # wider bounds are valid as well, and solvers drop coefficients that are tiny
-    l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
+    (l, u), k = big_ms(interval, unstable), z.constant[unstable]
+    a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
     one = sp.eye_array(unstable.size, format="csr")
     # Σ_n t_n and Σ_n s_n, subtracted from a and as they are
-    active_sum = [(one, a_columns), (sp.diags_array(-k), d_columns)]
+    active_sum = [(1.0, a_columns), (-k, d_columns)]
     inactive_sum = []
     for n, (present, part) in enumerate(_parts(z, unstable, parts)):
         t, s = _add_part(builder, f"{n}_{label}", unstable[present], part, d_columns[present])
         active_sum.append((-one[:, present], t))
         inactive_sum.append((one[:, present], s))
     builder.add_rows(f"relu_active_{label}", unstable, active_sum, 0.0, 0.0)
-    below = [(one, a_columns), (sp.diags_array(-u), d_columns)]
+    below = [(1.0, a_columns), (-u, d_columns)]
     builder.add_rows(f"relu_inactive_{label}", unstable, below, -np.inf, 0.0)
-    above_z = [*inactive_sum, (sp.diags_array(-k), d_columns)]
+    above_z = [*inactive_sum, (-k, d_columns)]
     builder.add_rows(f"relu_above_z_{label}", unstable, above_z, -np.inf, -k)
-    below_z = [*inactive_sum, (sp.diags_array(l - k), d_columns)]
+    below_z = [*inactive_sum, (l - k, d_columns)]
     builder.add_rows(f"relu_below_z_{label}", unstable, below_z, l - k, np.inf)
     return activations(phases, z_active, a_columns)
 
@@ -94,32 +92,24 @@ def _add_part(
     builder: ProgramBuilder, label: str, neurons: IntArray, part: Expressions, d_columns: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Add ``t`` and ``s`` of one part and the rows about them; return their columns."""
-    low, high = _partial_bounds(sp.csr_array(part.matrix), *builder.column_bounds(part.columns))
-    t = builder.add_columns(f"t{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
-    s = builder.add_columns(f"s{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
-    one = sp.eye_array(neurons.size, format="csr")
-    lows, highs = sp.diags_array(low), sp.diags_array(high)
-    terms = [(one, t), (one, s), (-part.matrix, part.columns)]
-    builder.add_rows(f"part{label}", neurons, terms, 0.0, 0.0)
-    builder.add_rows(f"t_lower{label}", neurons, [(one, t), (-lows, d_columns)], 0.0, np.inf)
-    builder.add_rows(f"t_upper{label}", neurons, [(one, t), (-highs, d_columns)], -np.inf, 0.0)
-    builder.add_rows(f"s_lower{label}", neurons, [(one, s), (lows, d_columns)], low, np.inf)
-    builder.add_rows(f"s_upper{label}", neurons, [(one, s), (highs, d_columns)], -np.inf, high)
-    return t, s
-
-
-def _partial_bounds(weights: sp.csr_array, lower: FloatArray, upper: FloatArray) -> Range:
-    """Bound ``weights @ v`` over ``lower ≤ v ≤ upper``, rounded outward, but never across zero.
-
-    A bound of 0 that rounding moved to 1e-15 would be an entry that solvers drop; a tiny bound that
-    is not 0 is moved outward, to 0 or to ``LEAST_BIG_M``.
-    """
+    lower, upper = builder.column_bounds(part.columns)
+    weights = sp.csr_array(part.matrix)
     low, high = Interval(lower, upper).extremes(weights)
     plus, minus = weights.maximum(0), weights.minimum(0)
+    # sums of terms of one sign, so they are zero only where every term is: rounding moves no bound
+    # across zero, where solvers would drop it
     below = plus @ np.minimum(lower, 0) + minus @ np.maximum(upper, 0)
     above = plus @ np.maximum(upper, 0) + minus @ np.minimum(lower, 0)
-    # sums of terms of one sign, so they are zero only where every term is
-    return _outward(low, below < 0), -_outward(-high, above > 0)
+    low, high = _outward(low, below < 0), -_outward(-high, above > 0)
+    t = builder.add_columns(f"t{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
+    s = builder.add_columns(f"s{label}", neurons, np.minimum(low, 0.0), np.maximum(high, 0.0))
+    terms = [(1.0, t), (1.0, s), (-part.matrix, part.columns)]
+    builder.add_rows(f"part{label}", neurons, terms, 0.0, 0.0)
+    builder.add_rows(f"t_lower{label}", neurons, [(1.0, t), (-low, d_columns)], 0.0, np.inf)
+    builder.add_rows(f"t_upper{label}", neurons, [(1.0, t), (-high, d_columns)], -np.inf, 0.0)
+    builder.add_rows(f"s_lower{label}", neurons, [(1.0, s), (low, d_columns)], low, np.inf)
+    builder.add_rows(f"s_upper{label}", neurons, [(1.0, s), (high, d_columns)], -np.inf, high)
+    return t, s
 
 
 def _outward(low: FloatArray, negative: BoolArray) -> FloatArray:

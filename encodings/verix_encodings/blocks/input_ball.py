@@ -30,6 +30,7 @@ half-space counts as closed.
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,13 +56,12 @@ def linf_ball(builder: ProgramBuilder, box: Interval) -> Expressions:
 
 def l1_ball(builder: ProgramBuilder, ball: NormBall) -> Expressions:
     """Add the columns ``p_i`` and ``n_i`` and the row of the norm; return the input."""
-    down, up = _headroom(ball)
+    down, up = headroom(ball.box, ball.centre)
     above, below = np.flatnonzero(up > 0), np.flatnonzero(down > 0)
     positive = builder.add_columns("p", above, 0.0, up[above])
     negative = builder.add_columns("n", below, 0.0, down[below])
     columns = np.concatenate([positive, negative])
-    ones = sp.csr_array(np.ones((1, columns.size)))
-    builder.add_rows("norm", np.array([1]), [(ones, columns)], -np.inf, ball.radius)
+    builder.add_row("norm", 1, [(np.ones(columns.size), columns)], -np.inf, ball.radius)
     signs = np.concatenate([np.ones(above.size), -np.ones(below.size)])
     return _shifted(ball, np.concatenate([above, below]), columns, signs)
 
@@ -87,20 +87,17 @@ def l2_tangents(
     unit = _unit(ball)
     if not unit:
         return expressions
-    down, up = _headroom(ball)
+    down, up = headroom(ball.box, ball.centre)
     largest = np.maximum(down, up)[free] / unit
     # the sum is rounded up: what is proven must hold for all of the ball
     squares = builder.add_columns("s", free, 0.0, np.square(largest) * (1 + 1e-9))
-    row = sp.csr_array(np.ones((1, free.size)))
-    builder.add_rows("norm", np.array([2]), [(row, squares)], -np.inf, free.size * (1 + 1e-12))
-    starts = [sign * q for q in _TANGENTS for sign in (1.0, -1.0)]
+    most = free.size * (1 + 1e-12)
+    builder.add_row("norm", 2, [(np.ones(free.size), squares)], -np.inf, most)
     given = [(point - ball.centre)[free] / unit for point in points]
-    for number, q in enumerate([*(np.full(free.size, q) for q in starts), *given]):
+    for number, q in enumerate([*_TANGENTS, *given]):
         reached = np.clip(q, -down[free] / unit, up[free] / unit)
         useful = np.flatnonzero(reached)
-        slope = sp.diags_array(-2.0 * reached[useful] / unit, format="csr")
-        one = sp.eye_array(useful.size, format="csr")
-        terms = [(one, squares[useful]), (slope, columns[useful])]
+        terms = [(1.0, squares[useful]), (-2.0 * reached[useful] / unit, columns[useful])]
         label = f"tangent_{number}"
         # below the parabola by rounding, not above it
         lower = -np.square(reached[useful]) * (1 + 1e-12) - 1e-300
@@ -138,16 +135,15 @@ def tangent_gaps(
     if not unit:
         return 0.0, np.zeros_like(point)
     u = np.where(free, (point - ball.centre) / unit, 0.0)
-    starts = [np.full_like(u, sign * q) for q in _TANGENTS for sign in (1.0, -1.0)]
-    down, up = _headroom(ball)
+    down, up = headroom(ball.box, ball.centre)
     highest = np.zeros_like(u)
-    for q in [*starts, *((known - ball.centre) / unit for known in points)]:
+    for q in [*_TANGENTS, *((known - ball.centre) / unit for known in points)]:
         reached = np.clip(q, -down / unit, up / unit)
         highest = np.maximum(highest, 2.0 * reached * u - reached**2)
     return float(np.sum(u**2) - np.count_nonzero(free)), u**2 - highest
 
 
-_TANGENTS = (0.5, 1.0, 2.0, 4.0)
+_TANGENTS: list[Any] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0]
 _SMALLEST_UNIT = 1e-300
 _MOST_UNITS = 1e100
 
@@ -159,25 +155,22 @@ def _unit(ball: NormBall) -> float:
     small that the box is wider than the ball by rounding alone, or so large that the ball holds the
     box.
     """
-    widest = float(np.max(np.maximum(*_headroom(ball)), initial=0.0))
+    widest = float(np.max(np.maximum(*headroom(ball.box, ball.centre)), initial=0.0))
     n = int(np.count_nonzero(ball.box.lower < ball.box.upper))
     unit = ball.radius / math.sqrt(max(n, 1))
     resolved = n and unit >= _SMALLEST_UNIT and 1 / _MOST_UNITS <= widest / unit <= _MOST_UNITS
     return unit if resolved else 0.0
 
 
-def _headroom(ball: NormBall) -> tuple[FloatArray, FloatArray]:
+def headroom(box: Interval, centre: FloatArray) -> Range:
     """Return how far each coordinate may go below and above the centre, rounded outward."""
-    down = np.nextafter(ball.centre - ball.box.lower, np.inf)
-    up = np.nextafter(ball.box.upper - ball.centre, np.inf)
-    return (
-        np.where(ball.box.lower < ball.centre, down, 0.0),
-        np.where(ball.box.upper > ball.centre, up, 0.0),
-    )
+    rooms = centre - box.lower, box.upper - centre
+    down, up = (np.where(room > 0, np.nextafter(room, np.inf), 0.0) for room in rooms)
+    return down, up
 
 
 def _deviations(builder: ProgramBuilder, ball: NormBall) -> tuple[IntArray, IntArray]:
-    down, up = _headroom(ball)
+    down, up = headroom(ball.box, ball.centre)
     free = np.flatnonzero(ball.box.lower < ball.box.upper)
     return free, builder.add_columns("e", free, -down[free], up[free])
 
@@ -209,8 +202,8 @@ def mixed_box(builder: ProgramBuilder, box: Interval, domain: MixedDomain) -> Ex
     for number, clause in enumerate(within.clauses):
         if len(clause) == 1:
             (half,) = clause
-            terms = [(sp.csr_array(half.coefficients[None, :]), x.columns[half.coordinates])]
-            builder.add_rows(f"rule_{number}", np.array([0]), terms, -np.inf, half.upper)
+            terms = [(half.coefficients, x.columns[half.coordinates])]
+            builder.add_row(f"rule_{number}", 0, terms, -np.inf, half.upper)
         else:
             _add_choice(builder, number, clause, x, ends)
     return x
@@ -250,12 +243,8 @@ def _add_choice(
         excess = max(float(most - half.upper + 2 * error), _LEAST_EXCESS)
         # a power of two above the excess: the row is divided without rounding
         scale = 2.0 ** -np.ceil(np.log2(excess))
-        row = sp.csr_array(scale * half.coefficients[None, :])
-        terms = [
-            (row, x.columns[half.coordinates]),
-            (sp.csr_array([[scale * excess]]), chosen[[place]]),
-        ]
+        row = scale * half.coefficients, x.columns[half.coordinates]
         upper = scale * (half.upper + excess + 2 * error)
-        builder.add_rows(f"either_{number}", np.array([place]), terms, -np.inf, upper)
-    ones = sp.csr_array(np.ones((1, chosen.size)))
-    builder.add_rows("some", np.array([number]), [(ones, chosen)], 1.0, np.inf)
+        terms = [row, (scale * excess, chosen[[place]])]
+        builder.add_row(f"either_{number}", place, terms, -np.inf, upper)
+    builder.add_row("some", number, [(np.ones(chosen.size), chosen)], 1.0, np.inf)

@@ -82,7 +82,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed
-from verix_encodings.bounds.interval import Interval
+from verix_encodings.bounds.interval import Interval, Pair, Range
 from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
 
@@ -115,7 +115,7 @@ def define(
     """Add a column ``name_i`` and its defining row for each expression ``i`` in ``which``."""
     columns = builder.add_columns(name, which, interval.lower[which], interval.upper[which])
     right = expressions.constant[which]
-    terms = [(np.ones(which.size), columns), (-expressions.matrix[which, :], expressions.columns)]
+    terms = [(1.0, columns), (-expressions.matrix[which, :], expressions.columns)]
     builder.add_rows(f"define_{name}", which, terms, right, right)
     return columns
 
@@ -185,59 +185,44 @@ def big_m_relu(
     z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
     unstable = phases.unstable
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
-    l, u = interval.lower[unstable], interval.upper[unstable]
-    # valid as any larger big-M is
-    l, u = np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
-    one = np.ones(unstable.size)
-    a_minus_z, a_below = [(one, a_columns), (-one, z_columns)], [(one, a_columns), (-u, d_columns)]
+    l, u = big_ms(interval, unstable)
+    a_minus_z = [(1.0, a_columns), (-1.0, z_columns)]
     builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
-    below_z = [*a_minus_z, (-l, d_columns)]
+    below_z, below_u = [*a_minus_z, (-l, d_columns)], [(1.0, a_columns), (-u, d_columns)]
     builder.add_rows(f"relu_active_{label}", unstable, below_z, -np.inf, -l)
-    builder.add_rows(f"relu_inactive_{label}", unstable, a_below, -np.inf, 0.0)
+    builder.add_rows(f"relu_inactive_{label}", unstable, below_u, -np.inf, 0.0)
     return activations(phases, z_active, a_columns)
 
 
-def triangle(interval: Interval, unstable: IntArray) -> tuple[FloatArray, FloatArray]:
+def big_ms(interval: Interval, which: IntArray) -> Range:
+    """Return ``l`` and ``u`` of these entries, or what is valid as well and not too small."""
+    l, u = interval.lower[which], interval.upper[which]
+    return np.minimum(l, -LEAST_BIG_M), np.maximum(u, LEAST_BIG_M)
+
+
+def triangle(interval: Interval, unstable: IntArray) -> Pair:
     """Return ``s`` and ``r`` of the rows ``a ≤ s z + r`` of ``unstable`` neurons."""
-    l = np.minimum(interval.lower[unstable], -LEAST_BIG_M)
-    u = np.maximum(interval.upper[unstable], LEAST_BIG_M)
+    l, u = big_ms(interval, unstable)
     slope = u / (u - l)
     # both ends of the graph lie below the line, whatever slope and 1 - slope are rounded to
     return slope, np.maximum(-slope * l, u - slope * u) + 4 * np.finfo(float).eps * (u - l)
 
 
-def add_facet(
-    builder: ProgramBuilder,
-    label: str,
-    interval: Interval,
-    unstable: IntArray,
-    columns: tuple[IntArray, IntArray],
-) -> None:
-    """Add the rows ``a − s z ≤ r`` in the ``columns`` ``a`` and ``z`` of ``unstable`` neurons."""
-    a, z = columns
-    slope, right = triangle(interval, unstable)
-    terms: list[tuple[Matrix, IntArray]] = [(np.ones(a.size), a), (-slope, z)]
-    builder.add_rows(f"relu_triangle_{label}", unstable, terms, -np.inf, right)
-
-
 def indicator_relu(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
-    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
-
-    Columns are named ``z_label_i``, ``a_label_i`` and ``d_label_i`` for neuron ``i``. Without
-    ``facet`` the row of the triangle is left out.
-    """
+    """Encode the ReLU as :func:`big_m_relu` does; without ``facet`` there is no triangle's row."""
     phases = phases_of(interval)
     z_active, z_columns, a_columns = phase_columns(builder, label, z, interval, phases)
     unstable = phases.unstable
     if facet:
-        add_facet(builder, label, interval, unstable, (a_columns, z_columns))
+        slope, right = triangle(interval, unstable)
+        facets = [(1.0, a_columns), (-slope, z_columns)]
+        builder.add_rows(f"relu_triangle_{label}", unstable, facets, -np.inf, right)
     d_columns = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
-    one = sp.eye_array(unstable.size, format="csr")
-    a_minus_z = [(one, a_columns), (-one, z_columns)]
+    a_minus_z = [(1.0, a_columns), (-1.0, z_columns)]
     builder.add_rows(f"relu_above_z_{label}", unstable, a_minus_z, 0.0, np.inf)
-    for name, terms, value in (("active", a_minus_z, 1), ("inactive", [(one, a_columns)], 0)):
+    for name, terms, value in (("active", a_minus_z, 1), ("inactive", [(1.0, a_columns)], 0)):
         prefix = f"relu_{name}_{label}"
         builder.add_indicators(prefix, unstable, d_columns, terms, value=value, upper=0.0)
     return activations(phases, z_active, a_columns)
@@ -246,10 +231,10 @@ def indicator_relu(
 def sos1_relu(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
-    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+    """Encode the ReLU as :func:`indicator_relu` does, by pairs.
 
     Columns are named ``z_label_i`` for an active neuron ``i``, ``a_label_i`` and ``s_label_i`` for
-    an unstable one. Without ``facet`` the row of the triangle is left out.
+    an unstable one.
     """
     phases = phases_of(interval)
     z_active = define(builder, f"z_{label}", z, interval, phases.active)
@@ -257,14 +242,13 @@ def sos1_relu(
     unstable = phases.unstable
     a_columns = builder.add_columns(f"a_{label}", unstable, 0.0, interval.upper[unstable])
     s_columns = builder.add_columns(f"s_{label}", unstable, 0.0, -interval.lower[unstable])
-    one = sp.eye_array(unstable.size, format="csr")
-    terms = [(one, a_columns), (-one, s_columns), (-z.matrix[unstable, :], z.columns)]
+    terms = [(1.0, a_columns), (-1.0, s_columns), (-z.matrix[unstable, :], z.columns)]
     right = z.constant[unstable]
     builder.add_rows(f"relu_parts_{label}", unstable, terms, right, right)
     builder.add_sos1(f"relu_one_{label}", unstable, np.column_stack([a_columns, s_columns]))
     if facet:
         slope, right = triangle(interval, unstable)
-        parts: list[tuple[Matrix, IntArray]] = [(1 - slope, a_columns), (slope, s_columns)]
+        parts = [(1 - slope, a_columns), (slope, s_columns)]
         builder.add_rows(f"relu_triangle_{label}", unstable, parts, -np.inf, right)
     return activations(phases, z_active, a_columns)
 
@@ -272,17 +256,18 @@ def sos1_relu(
 def general_relu(
     builder: ProgramBuilder, label: str, z: Expressions, interval: Interval, *, facet: bool = True
 ) -> Expressions:
-    """Encode the ReLU of the expressions ``z``, which lie in ``interval``; return ``a``.
+    """Encode the ReLU as :func:`big_m_relu` does, without binaries.
 
-    Columns are named ``z_label_i`` and ``a_label_i`` for neuron ``i``. Without ``facet`` the rows
-    ``a ≥ z`` and of the triangle are left out.
+    Without ``facet`` the rows ``a ≥ z`` and of the triangle are left out.
     """
     phases = phases_of(interval)
     z_active, z_columns, a = phase_columns(builder, label, z, interval, phases)
     if facet:
-        above: list[tuple[Matrix, IntArray]] = [(np.ones(a.size), a), (-np.ones(a.size), z_columns)]
+        above = [(1.0, a), (-1.0, z_columns)]
         builder.add_rows(f"relu_above_z_{label}", phases.unstable, above, 0.0, np.inf)
-        add_facet(builder, label, interval, phases.unstable, (a, z_columns))
+        slope, right = triangle(interval, phases.unstable)
+        facets = [(1.0, a), (-slope, z_columns)]
+        builder.add_rows(f"relu_triangle_{label}", phases.unstable, facets, -np.inf, right)
     builder.add_maxima(f"relu_{label}", phases.unstable, a, z_columns[:, None], 0.0)
     return activations(phases, z_active, a)
 
@@ -308,11 +293,9 @@ def big_m_max(
     z = single(builder, f"z_{label}", z, entries, order.read)
     a = _results(builder, label, pairs, entries, unstable)
     d = builder.add_columns(f"d_{label}", unstable, 0.0, 1.0, integer=True)
-    l = np.minimum(difference.lower[unstable], -LEAST_BIG_M)
-    u = np.maximum(difference.upper[unstable], LEAST_BIG_M)
-    one = np.ones(unstable.size)
-    above_p = [(one, a), (-z.matrix[p, :], z.columns)]
-    above_q = [(one, a), (-z.matrix[q, :], z.columns)]
+    l, u = big_ms(difference, unstable)
+    above_p = [(1.0, a), (-z.matrix[p, :], z.columns)]
+    above_q = [(1.0, a), (-z.matrix[q, :], z.columns)]
     builder.add_rows(f"max_above_first_{label}", unstable, above_p, 0.0, np.inf)
     builder.add_rows(f"max_above_second_{label}", unstable, above_q, 0.0, np.inf)
     builder.add_rows(f"max_active_{label}", unstable, [*above_q, (-l, d)], -np.inf, -l)
@@ -345,12 +328,11 @@ def general_max(
     members = np.column_stack([column_of[order.first], column_of[order.second]])
     builder.add_maxima(f"max_{label}", unstable, a, members)
     if facet:
-        (slope, right), one = triangle(difference, unstable), np.ones(a.size)
-        p, q = members.T
+        (slope, right), (p, q) = triangle(difference, unstable), members.T
         for name, entry in (("first", p), ("second", q)):
-            above: list[tuple[Matrix, IntArray]] = [(one, a), (-one, entry)]
+            above = [(1.0, a), (-1.0, entry)]
             builder.add_rows(f"max_above_{name}_{label}", unstable, above, 0.0, np.inf)
-        under: list[tuple[Matrix, IntArray]] = [(one, a), (slope - 1, p), (-slope, q)]
+        under = [(1.0, a), (slope - 1, p), (-slope, q)]
         builder.add_rows(f"max_triangle_{label}", unstable, under, -np.inf, right)
     selection = placed(1.0, read, np.arange(read.size), (size, read.size))
     return _joined(order, Expressions(columns, selection, np.zeros(size)), a)

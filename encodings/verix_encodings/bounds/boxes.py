@@ -172,15 +172,12 @@ class OneHotBox(Interval):
 
     @property
     def box(self) -> Interval:
-        """The box around the set."""
         return Interval(self.lower, self.upper)
 
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
-        """Bound ``M x`` over the set, rounded outward: (lower, upper), one for each row of M."""
         return -self.greatest(-matrix), self.greatest(matrix)
 
     def greatest(self, matrix: Matrix) -> FloatArray:
-        """Return the upper bounds of :meth:`extremes` alone."""
         lower, upper = self.lower.copy(), self.upper.copy()
         within, starts = joined(self.blocks)
         lower[within] = upper[within] = 0.0
@@ -190,7 +187,6 @@ class OneHotBox(Interval):
         return np.asarray(others + best.sum(axis=1) + error)
 
     def farthest(self, way: FloatArray) -> FloatArray:
-        """Return the point of the set where ``way·x`` is largest, (d,); or (d, N) of columns."""
         ways = np.atleast_2d(way.T)
         points = np.where(ways > 0, self.upper, self.lower)
         put_best(points, ways, self.upper, self.blocks)

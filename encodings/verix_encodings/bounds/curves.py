@@ -219,18 +219,12 @@ def _wave_sizes(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.ones(x.shape), np.ones(x.shape)
 
 
-def _reciprocal_slope(x: FloatArray) -> FloatArray:
-    return 1.0 / x
-
-
 def _minus_sine(x: FloatArray) -> FloatArray:
     return -np.sin(x)
 
 
 EXP = SmoothFunction("exp", np.exp, np.exp, (), True, sizes=_exp_sizes, least=0.0)
-LOG = SmoothFunction(
-    "log", np.log, _reciprocal_slope, (), False, sizes=_log_sizes, defined=_positive
-)
+LOG = SmoothFunction("log", np.log, np.reciprocal, (), False, sizes=_log_sizes, defined=_positive)
 # between −40 π and its first inflection the sine is positive, and so is the cosine
 SIN = SmoothFunction(
     "sin",

@@ -69,11 +69,9 @@ class Interval:
 
     @property
     def box(self) -> "Interval":
-        """The interval itself."""
         return self
 
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
-        """Bound ``M v`` over the box, rounded outward: (lower, upper), one for each row of M."""
         middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
         spend_entries(count_of_entries(matrix), 3)
         weight = abs(matrix)
@@ -82,15 +80,12 @@ class Interval:
         return centre - radius - error, centre + radius + error
 
     def greatest(self, matrix: Matrix) -> FloatArray:
-        """Return the upper bounds of :meth:`extremes` alone."""
         return self.extremes(matrix)[1]
 
     def highest(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return :meth:`greatest` and :meth:`farthest` of each row at once: (N,) and (N, d)."""
         return self.greatest(rows), self.farthest(rows.T).T
 
     def farthest(self, way: FloatArray) -> FloatArray:
-        """Return the point of the box where ``way·v`` is largest, (d,); or (d, N) of columns."""
         spend_entries(way.size, 2)
         return np.where(way.T > 0, self.upper, self.lower).T
 

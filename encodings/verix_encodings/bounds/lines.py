@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from verix_encodings.arrays import (
     UNIT_ROUNDOFF,
@@ -80,7 +81,6 @@ class Enclosing(ABC):
     def replaced(
         self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
     ) -> Replaced:
-        """Replace ``c·v`` by a form in the sources, as :class:`Relaxation` says."""
         c = reached(c)
         spend_calls(_CALLS)
         spend_entries((c.entries if isinstance(c, Patch) else c).size, 8)
@@ -100,7 +100,6 @@ class Enclosing(ABC):
         return shift, error, self._before(positive, negative, slopes, whole)
 
     def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
-        """Return the values of the forms taken, as :class:`Relaxation` says."""
         high, low = self._at(values, slopes)
         up = False if met is None else met > 0
         return np.where(up, high + self.ceiling, low + self.floor), low
@@ -186,6 +185,13 @@ class GroupPlanes:
     reach: FloatArray
     gap: FloatArray = field(default_factory=lambda: np.zeros(0))
 
+    def matrices(self, entries: IntArray, size: int) -> list[sp.csr_array]:
+        """Return ``S`` and ``B`` on a value of this ``size`` whose ``entries`` are the groups."""
+        columns = np.repeat(entries, self.above.size // entries.size, axis=0).reshape(-1)
+        starts = np.arange(0, columns.size + 1, entries.shape[1])
+        each = ((slopes.reshape(-1), columns, starts) for slopes in (self.above, self.below))
+        return [sp.csr_array(parts, shape=(starts.size - 1, size)) for parts in each]
+
 
 def relu_lines(l: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return λ, β and α with ``α z ≤ max(z, 0) ≤ λ z + β`` for ``z ∈ [l, u]``, elementwise.
@@ -237,11 +243,7 @@ class FollowedForms(BatchRelaxation, Protocol):
     """Forms of a node that is split at points, which may be followed forward, too."""
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the forms that each row takes, shape (rows, size).
-
-        ``values`` are those of the sources, shape (rows, size); ``met`` are the coefficients met at
-        the node, None for zeros: positive ones take the upper form.
-        """
+        """Return the values of the forms that each row takes, as :class:`Relaxation` does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,7 +261,6 @@ class BatchLines:
     reach: FloatArray | None = None
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
-        """Return a form above ``row·v`` on the set of each row: constants, and coefficients."""
         spend_entries(row.size, 8)
         positive = np.maximum(row, 0.0)
         shift = np.einsum("rn,rn->r", positive, self.ceiling[owner])
@@ -280,7 +281,6 @@ class BatchLines:
         return shift, products
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the lines that each row takes."""
         high = self.ceiling[owner]
         low = np.zeros_like(high) if self.floor is None else self.floor[owner]
         for source, above, below in self.terms:

@@ -47,7 +47,7 @@ class HalfSpace:
         """True if it compares one coordinate with a number, which float64 does exactly."""
         return self.coordinates.size == 1 and bool(abs(self.coefficients[0]) == 1)
 
-    def met_by(self, points: FloatArray) -> BoolArray:
+    def met_by(self, points: NDArray[np.floating]) -> BoolArray:
         """Mark the ``points``, (N, d), that satisfy it in float64, shape (N,)."""
         total = points[:, self.coordinates] @ self.coefficients
         return np.asarray(total < self.upper if self.strict else total <= self.upper)
@@ -117,12 +117,9 @@ class MixedDomain:
 
     def contains(self, point: NDArray[np.floating]) -> bool:
         """Return whether ``point``, shape (d,), lies in ``D``, in exact arithmetic."""
-        whole = point[self.integral]
-        return bool(np.all(whole == np.rint(whole))) and all(
-            any(half.holds(point) for half in clause) for clause in self.clauses
-        )
+        return bool(self.containing(point[None])[0])
 
-    def containing(self, points: FloatArray) -> BoolArray:
+    def containing(self, points: NDArray[np.floating]) -> BoolArray:
         """Mark the ``points``, (N, d), that lie in ``D``, in exact arithmetic; shape (N,)."""
         whole = points[:, self.integral]
         found: BoolArray = np.all(whole == np.rint(whole), axis=1)

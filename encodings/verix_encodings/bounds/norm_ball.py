@@ -65,11 +65,9 @@ class NormBall:
             raise ValueError("the centre must lie in the box")
 
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
-        """Bound ``M x`` over the ball, rounded outward: (lower, upper), one for each row of M."""
         return -self.greatest(-matrix), self.greatest(matrix)
 
     def greatest(self, matrix: Matrix) -> FloatArray:
-        """Return the upper bounds of :meth:`extremes` alone."""
         parts = [np.zeros(0)]
         for start in range(0, matrix.shape[0], _ROWS_AT_ONCE):
             rows = matrix[start : start + _ROWS_AT_ONCE, :]
@@ -94,7 +92,6 @@ class NormBall:
         return np.where(self._free[columns], entries, 0.0), columns
 
     def highest(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return :meth:`greatest` and :meth:`farthest` of each row at once: (N,) and (N, d)."""
         along = self._moves_along(rows)
         return self._bound(rows, along), self._point(rows, along)
 

@@ -51,11 +51,9 @@ class Patch:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns, those of zeros included."""
         return self.entries.shape[0], self.width
 
     def toarray(self) -> FloatArray:
-        """Return the matrix as an ndarray."""
         result = np.zeros(self.shape)
         result[:, self.columns] = self.entries
         return result

@@ -191,21 +191,17 @@ class Affine(Node):
     def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
         sets = of(0)[0].shape[:-1]
         middle = np.tile(self.bias, (*sets, 1))
-        radius = np.tile(self._forward_error(magnitude), (*sets, 1))
+        # the rounding of M m + b ± |M| r: |m| + r is the magnitude of a range
+        gamma = 2.0 * relative_error(2 + sum(matrix.shape[1] for _, matrix in self.terms))
+        radius = np.tile(self.backward_error(gamma, magnitude), (*sets, 1))
         for source, matrix in self.terms:
             lower, upper = of(source)
             middle += _times_transposed(lower / 2 + upper / 2, matrix)
             radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
         return np.maximum(middle - radius, self.least), middle + radius
 
-    def _forward_error(self, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of ``M m + b ± |M| r``: ``|m| + r`` is the magnitude of a range."""
-        terms = 2 + sum(matrix.shape[1] for _, matrix in self.terms)
-        return self.backward_error(2.0 * relative_error(terms), magnitude)
-
     @property
     def watched(self) -> tuple[int, ...]:
-        """No values: bounds shape no lines of an affine map."""
         return ()
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
@@ -216,12 +212,10 @@ class Affine(Node):
         return None
 
     def relaxation(self, bounds: Intervals) -> "AffineForm":
-        """Return the map itself, and its rounding where ``bounds`` hold."""
         gamma = relative_error(self.bias.size)
         return AffineForm(self, self.backward_error(gamma, lambda k: bounds[k].magnitude))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "Affine":
-        """Return the map itself, which is above and below itself on all boxes."""
         return self
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
@@ -229,14 +223,12 @@ class Affine(Node):
         return row @ self.bias, [(source, times(row, matrix)) for source, matrix in self.terms]
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
-        """Bound the rounding of a product with the map."""
         total = np.abs(self.bias)
         for source, matrix in self.terms:
             total = total + abs(matrix) @ magnitude(source)
         return np.asarray(gamma * total + self.deviation(magnitude))
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield each source with the slopes times its matrix, rounded outward."""
         middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
         most = np.abs(middle) + half
         for number, (source, matrix) in enumerate(self.terms):
@@ -250,7 +242,6 @@ class Affine(Node):
             yield source, (centre - radius, centre + radius)
 
     def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
-        """Yield each source with the slopes times its matrix."""
         for source, matrix in self.terms:
             spend_product(matrix, 2 * middle.shape[0])
             yield source, (middle @ matrix, half @ abs(matrix))
@@ -265,7 +256,6 @@ class Affine(Node):
         return mask
 
     def part(self, rows: IntArray, cut: Cut) -> Node:
-        """Return these rows, and the columns of the entries that are kept."""
         number, kept, bounds = cut.number, cut.kept, cut.bounds
         terms = tuple((number[s], m[rows][:, kept[s]]) for s, m in self.terms if s in number)
         # the errors are proportional to the largest entry of a source, which may not be kept
@@ -360,7 +350,6 @@ class Difference(Affine):
         return np.where(alone, 0.0, lower), np.where(alone, 0.0, upper)
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
-        """Return the place of the first entry of each pair."""
         places = before(self.sources[0])
         return None if places is None else places[self.first]
 

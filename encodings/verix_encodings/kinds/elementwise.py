@@ -79,24 +79,19 @@ class Relu(Elementwise):
 
     @property
     def phase(self) -> int:
-        """The number of ``z``, whose sign is the phase."""
         return self.source
 
     def apply(self, z: FloatArray) -> FloatArray:
-        """Return ``max(z, 0)``."""
         return np.maximum(z, 0.0)
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Return ``max(l, 0)`` and ``max(u, 0)``."""
         return np.maximum(lower, 0.0), np.maximum(upper, 0.0)
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Return 1 where ``l ≥ 0``, and 1 where ``u > 0`` or ``l ≥ 0``."""
         active = lower >= 0
         return active.astype(float), (active | (upper > 0)).astype(float)
 
     def derivative(self, z: FloatArray) -> FloatArray:
-        """Return 1 where ``z > 0``."""
         return np.asarray(z > 0, dtype=np.float64)
 
     def undecided(self, lower: FloatArray, upper: FloatArray) -> BoolArray:
@@ -121,13 +116,11 @@ class Relu(Elementwise):
         return gamma * 3.0 * magnitude(self.source)
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield the source with the slopes, or zero, or both."""
         z = bounds[self.source]
         always = z.lower >= 0
         yield self.source, by_phase(lower, upper, always, always | (z.upper > 0))
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add the ReLUs by the formulation asked for."""
         z, interval = context.values[self.source], context.bounds[self.source]
         return context.relu(context.builder, context.label, z, interval)
 
@@ -170,7 +163,6 @@ class Step(Elementwise):
         return np.asarray(STEPS[self.form](z))
 
     def range_of(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Return the values at the ends."""
         return self.apply(lower), self.apply(upper)
 
     def lines_of(self, lower: FloatArray, upper: FloatArray) -> TwoLines:
@@ -184,7 +176,6 @@ class Step(Elementwise):
         return slope, np.where(slope, -most, low), slope, np.where(slope, -least, high)
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Return zero where there is no step."""
         low, high = self.range_of(lower, upper)
         steps = low != high
         return np.where(steps, -np.inf, 0.0), np.where(steps, np.inf, 0.0)
@@ -212,17 +203,16 @@ class Step(Elementwise):
         label, builder = context.label, context.builder
         column = define(builder, f"z_{label}", context.values[self.source], z, open_)
         whole = builder.add_columns(f"n_{label}", open_, low[open_], high[open_], integer=True)
-        one, none = np.ones(open_.size), np.full(open_.size, np.inf)
-        terms = [(one, result.columns[open_]), (-one, whole)]
+        terms = [(1.0, result.columns[open_]), (-1.0, whole)]
         builder.add_rows(f"whole_{label}", open_, terms, 0.0, 0.0)
         if self.form in _REACH:
             least, most = _REACH[self.form]
-            terms = [(one, column), (-one, whole)]
+            terms = [(1.0, column), (-1.0, whole)]
             builder.add_rows(f"step_{label}", open_, terms, least, most)
             return result
         l, u = z.lower[open_], z.upper[open_]
-        builder.add_rows(f"below_{label}", open_, [(one, column), (-u, whole)], -none, 0.0)
-        builder.add_rows(f"over_{label}", open_, [(one, column), (l, whole)], l, none)
+        builder.add_rows(f"below_{label}", open_, [(1.0, column), (-u, whole)], -np.inf, 0.0)
+        builder.add_rows(f"over_{label}", open_, [(1.0, column), (l, whole)], l, np.inf)
         return result
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:

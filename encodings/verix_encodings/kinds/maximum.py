@@ -78,12 +78,10 @@ class Max(Node):
 
     @property
     def phase(self) -> int:
-        """The number of the difference, whose sign is the phase."""
         return self.source
 
     @property
     def watched(self) -> tuple[int, ...]:
-        """The number of the difference, whose bounds shape the lines."""
         return (self.source,)
 
     def greatest(self, z: FloatArray) -> FloatArray:
@@ -94,21 +92,18 @@ class Max(Node):
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
         entries = np.append(self.first, self.second)
         refuse_entries("takes maxima of", entries, self.entries, sizes)
-        if not (self.source and self._compares(nodes[self.source - 1])):
+        node = nodes[self.source - 1] if self.source else None
+        if not (
+            isinstance(node, Difference)
+            and node.sources == (self.entries,)
+            and np.array_equal(node.first, self.first)
+            and np.array_equal(node.second, self.second)
+        ):
             raise ValueError(
                 f"takes maxima of pairs, but value {self.source} is not the difference of these "
                 "pairs"
             )
         return self.first.size
-
-    def _compares(self, node: Node) -> bool:
-        """Return whether ``node`` is the difference of these pairs."""
-        return (
-            isinstance(node, Difference)
-            and node.sources == (self.entries,)
-            and np.array_equal(node.first, self.first)
-            and np.array_equal(node.second, self.second)
-        )
 
     def renumbered(self, number: Callable[[int], int]) -> "Max":
         return Max(number(self.source), number(self.entries), self.first, self.second)
@@ -122,7 +117,6 @@ class Max(Node):
         return self.greatest(lower.T).T, self.greatest(upper.T).T
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add the gradients to those of the greater entries."""
         second = values[self.entries][self.second] > values[self.entries][self.first]
         np.add.at(slopes[self.entries], self.first, np.where(second, 0.0, slope))
         np.add.at(slopes[self.entries], self.second, np.where(second, slope, 0.0))
@@ -138,7 +132,6 @@ class Max(Node):
         return np.concatenate([self.first[low & high], self.second[low & high]])
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
-        """Return the place of the first entry of each pair."""
         places = before(self.entries)
         return None if places is None else places[self.first]
 

@@ -437,7 +437,6 @@ class Elementwise(OneSource):
             yield self.source, np.nan_to_num(np.abs(c) * far)
 
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
-        """Return the places of the source's entries."""
         return before(self.source)
 
     def relaxation(self, bounds: Intervals) -> Relaxation:
@@ -458,7 +457,6 @@ class Elementwise(OneSource):
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low, reach)
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield the source with the slopes, times those of the function."""
         z = bounds[self.source]
         yield self.source, outward(lower, upper, *self.slope_range(z.lower, z.upper))
 
@@ -474,7 +472,6 @@ class Elementwise(OneSource):
         yield self.source, centred(middle, half, least, most)
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
-        """Mark the same entries of the source."""
         masks[self.source][:] |= mask
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
@@ -525,9 +522,9 @@ def between_forms(
     entries = np.arange(interval.lower.size)
     z = define(builder, f"z_{label}", context.values[source], interval, entries)
     below, floor, above, ceiling = forms
-    none, one = np.full(every.size, np.inf), np.ones(every.size)
+    none = np.full(every.size, np.inf)
     for side, slope, low, high in (("below", below, floor, none), ("above", above, -none, ceiling)):
-        terms = [(one, result.columns), (-slope, z)]
+        terms = [(1.0, result.columns), (-slope, z)]
         builder.add_rows(f"{name}_{side}_{label}", every, terms, low, high)
     return result
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import (
     BoolArray,
@@ -93,7 +92,6 @@ class Norm(OneSource):
         return np.asarray(self._root(np.square(z).sum(axis=1).T).T)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the norms by the least and the greatest squares."""
         lower, upper = (end[..., self.entries] for end in of(self.source))
         spend_entries(lower.size, 8)
         most = np.maximum(np.abs(lower), np.abs(upper))
@@ -103,7 +101,6 @@ class Norm(OneSource):
         return low * (1.0 - error), high * (1.0 + error)
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add ``w z / ρ`` times the slope."""
         z, length = values[self.source][self.entries], self.value(values)
         weight = self.weight.reshape(-1, *(1,) * (slope.ndim - 1))
         factor = slope * weight / np.maximum(length, _TINY)
@@ -133,15 +130,8 @@ class Norm(OneSource):
     def relaxation(self, bounds: Intervals) -> Planes:
         z = bounds[self.source]
         planes = self._planes(z.lower, z.upper)
-        groups, n = self.entries.shape
-        starts, columns = np.arange(groups + 1) * n, self.entries.reshape(-1)
-        above, below = (
-            sp.csr_array((slope.reshape(-1), columns, starts), shape=(groups, z.lower.size))
-            for slope in (planes.above, planes.below)
-        )
-        return Planes(
-            planes.ceiling, planes.floor, planes.reach, {self.source: above}, {self.source: below}
-        )
+        sides = [{self.source: one} for one in planes.matrices(self.entries, z.lower.size)]
+        return Planes(planes.ceiling, planes.floor, planes.reach, *sides)
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchNorms":
         lower, upper = of(self.source)
@@ -161,7 +151,6 @@ class Norm(OneSource):
         return np.maximum(smallest, -steepest * error), np.minimum(greatest, steepest * error)
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield the source with the slopes, times ``w z / ρ``."""
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
         ends = outward(lower[..., None], upper[..., None], *self._slope_range(z.lower, z.upper))
@@ -196,7 +185,6 @@ class Norm(OneSource):
         return Norm(cut.number[self.source], places, self.weight[rows], self.epsilon[rows])
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add a column for each norm, between the planes."""
         return between_forms(context, self.source, "norm", self.relaxation(context.bounds).forms())
 
     def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:

@@ -89,7 +89,7 @@ class Product(Node):
         return int(self.first.shape[1])
 
     def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        for source, indices in ((self.one, self.first), (self.other, self.second)):
+        for source, indices, *_ in self._sides():
             refuse_entries("multiplies", indices, source, sizes)
         return int(self.first.shape[0])
 
@@ -105,7 +105,6 @@ class Product(Node):
         return total
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound each product by those of the ends, and the sums."""
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         shape = (*xl.shape[:-1], self.first.shape[0])
         low, high, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -127,24 +126,19 @@ class Product(Node):
         return low, high
 
     def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
-        """Add the slope times one factor to the gradient by the other."""
         x, y = values[self.one], values[self.other]
         for p, q in zip(self.first.T, self.second.T, strict=True):
             np.add.at(slopes[self.one], p, slope * y[q])
             np.add.at(slopes[self.other], q, slope * x[p])
 
     def relaxation(self, bounds: Intervals) -> Planes:
-        """Return the parallel planes on the bounds of the sources."""
         x, y = bounds[self.one], bounds[self.other]
         m, n, constant, gap, reach = self._tangent((x.lower, x.upper), (y.lower, y.upper))
         size = self.first.shape[0]
         rows = np.repeat(np.arange(size), self.terms)
         planes: dict[int, sp.csr_array] = {}
-        for source, columns, slope in (
-            (self.one, self.first, n[self.second]),
-            (self.other, self.second, m[self.first]),
-        ):
-            entries = (slope.reshape(-1), (rows, columns.reshape(-1)))
+        for (source, columns, _, places), middle in zip(self._sides(), (n, m), strict=True):
+            entries = (middle[places].reshape(-1), (rows, columns.reshape(-1)))
             plane = sp.csr_array(entries, shape=(size, bounds[source].lower.size))
             planes[source] = planes[source] + plane if source in planes else plane
         return Planes(constant + gap, constant - gap, reach, planes, planes)
@@ -171,7 +165,6 @@ class Product(Node):
         return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
-        """Yield each source with the slopes, times the range of the other factor."""
         for source, columns, other, places in self._sides():
             size, y = bounds[source].lower.size, bounds[other]
             total = np.zeros((2, lower.shape[0], size))
@@ -207,8 +200,8 @@ class Product(Node):
         )
 
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
-        masks[self.one][self.first[mask].reshape(-1)] = True
-        masks[self.other][self.second[mask].reshape(-1)] = True
+        for source, indices, *_ in self._sides():
+            masks[source][indices[mask].reshape(-1)] = True
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
         return mask
@@ -220,10 +213,9 @@ class Product(Node):
         return Product(cut.number[self.one], cut.number[self.other], first, second, limit)
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add a column for each sum, and McCormick's envelope of each product."""
         one, other = (
             Factors(context.values[source], context.bounds[source], indices)
-            for source, indices in ((self.one, self.first), (self.other, self.second))
+            for source, indices, *_ in self._sides()
         )
         builder, label, k, late = context.builder, context.label, context.segments, context.late
         columns = within_bounds(context).columns
@@ -266,16 +258,14 @@ class BatchProducts:
         shift = np.einsum("rn,rn->r", row, self.constant[owner])
         shift += np.einsum("rn,rn->r", weight, (self.gap + gamma * self.reach)[owner])
         found: dict[int, FloatArray] = {}
-        for source, columns, other, places in (
-            (node.one, node.first, self.n, node.second),
-            (node.other, node.second, self.m, node.first),
-        ):
-            width = (self.m if source == node.one else self.n).shape[1]
+        middles = zip(node._sides(), (self.n, self.m), (self.m, self.n), strict=True)
+        for (source, columns, _, places), other, own in middles:
             slopes = other[owner][:, places.reshape(-1)]
             slopes *= np.repeat(row, node.terms, axis=1)
             entries = np.arange(places.size)
             spread = sp.csr_array(
-                (np.ones(places.size), (entries, columns.reshape(-1))), shape=(places.size, width)
+                (np.ones(places.size), (entries, columns.reshape(-1))),
+                shape=(places.size, own.shape[1]),
             )
             before = times(slopes, spread)
             found[source] = found[source] + before if source in found else before

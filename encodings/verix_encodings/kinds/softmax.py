@@ -65,11 +65,13 @@ _FAR = 600.0
 
 def softmax_range(lower: FloatArray, upper: FloatArray) -> Range:
     """Bound the probabilities of scores in these bounds, along the last axis."""
-    least, most = _denominators(lower, upper)
-    n = lower.shape[-1]
-    low, high = 1.0 / most, 1.0 / least
-    error = _SLACK * (n + 1)
-    return low * (1.0 - error), np.minimum(high * (1.0 + error), 1.0)
+    low, high = _differences(lower, upper)
+    spend_entries(low.size, 16)
+    # an exponential beyond the cut is larger than that: the probability's lower bound is 0
+    least = np.exp(np.minimum(low, _FAR)).sum(axis=-1)
+    most = np.where((high > _FAR).any(axis=-1), np.inf, np.exp(np.minimum(high, _FAR)).sum(axis=-1))
+    error = _SLACK * (lower.shape[-1] + 1)
+    return 1.0 / most * (1.0 - error), np.minimum(1.0 / least * (1.0 + error), 1.0)
 
 
 def _differences(lower: FloatArray, upper: FloatArray) -> Range:
@@ -78,15 +80,6 @@ def _differences(lower: FloatArray, upper: FloatArray) -> Range:
     high = np.nextafter(upper[..., None, :] - lower[..., :, None], np.inf)
     itself = np.eye(lower.shape[-1], dtype=bool)
     return np.where(itself, 0.0, low), np.where(itself, 0.0, high)
-
-
-def _denominators(lower: FloatArray, upper: FloatArray) -> Range:
-    low, high = _differences(lower, upper)
-    spend_entries(low.size, 16)
-    # an exponential beyond the cut is larger than that: the probability's lower bound is 0
-    least = np.exp(np.minimum(low, _FAR)).sum(axis=-1)
-    most = np.where((high > _FAR).any(axis=-1), np.inf, np.exp(np.minimum(high, _FAR)).sum(axis=-1))
-    return least, most
 
 
 def _chords(low: FloatArray, high: FloatArray, size: FloatArray) -> Range:
@@ -213,17 +206,9 @@ class Softmax(OneSource):
         """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
-        above, below = (
-            {self.source: self._matrix(slopes, z.lower.size)}
-            for slopes in (planes.above, planes.below)
-        )
+        above, below = ({self.source: one} for one in planes.matrices(self.entries, z.lower.size))
         high, low, reach = (one.reshape(-1) for one in (planes.ceiling, planes.floor, planes.reach))
         return SoftmaxForms(high, low, reach, above, below, planes.gap)
-
-    def _matrix(self, blocks: FloatArray, size: int) -> sp.csr_array:
-        columns = np.repeat(self.entries, self.width, axis=0).reshape(-1)
-        starts = np.arange(self.entries.size + 1) * self.width
-        return sp.csr_array((blocks.reshape(-1), columns, starts), shape=(self.entries.size, size))
 
     def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
         lower, upper = of(self.source)
@@ -261,7 +246,6 @@ class Softmax(OneSource):
         masks[self.source][self.entries[groups]] = True
 
     def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
-        """Return the whole groups of the entries that are needed."""
         return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
 
     def part(self, rows: IntArray, cut: Cut) -> Node:

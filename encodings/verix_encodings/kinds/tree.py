@@ -39,8 +39,8 @@ from verix_encodings.arrays import (
     placed,
     relative_error,
 )
-from verix_encodings.bounds.interval import Interval
-from verix_encodings.program import Expressions, ProgramBuilder
+from verix_encodings.kinds.node import EncodingContext
+from verix_encodings.program import Expressions
 
 MOST_DENSE = 2**22
 """Entries, 32 MB, up to which rows are dense."""
@@ -96,10 +96,7 @@ def thinned(value: FloatArray, leaf: BoolArray) -> Matrix:
 
 
 def joined(trees: Sequence[Tree], scores: int) -> Matrix:
-    """Return the rows of all trees, zero at inner nodes, one tree after the other.
-
-    Raises ``ValueError`` for other shapes than those of so many ``scores``.
-    """
+    """Return rows of all trees, zero at inner nodes; ``ValueError`` unless ``scores`` fit."""
     starts = np.cumsum([0, *(tree.feature.size for tree in trees)]).tolist()
     shape = starts.pop(), scores
     for tree in trees:
@@ -176,21 +173,15 @@ class Splits:
 
 
 def tree_ensemble_rows(
-    builder: ProgramBuilder,
-    label: str,
-    splits: Splits,
-    *,
-    base: FloatArray,
-    x: Expressions,
-    box: Interval,
-    blur: float = 0.0,
+    context: EncodingContext, splits: Splits, base: FloatArray, source: int, blur: float
 ) -> Expressions:
-    """Add trees that read ``x`` in ``box``, up to ``blur``, to a program; return their scores.
+    """Add trees that read ``source``, up to ``blur``, to a program; return their scores.
 
     Columns are named ``y_label_f_j`` for threshold ``j`` of feature ``f``, ``p_label_l`` for leaf
     ``l``.
     """
-    leaves = splits.tree.size
+    builder, label, leaves = context.builder, context.label, splits.tree.size
+    x, box = context.values[source], context.bounds[source]
     p = builder.add_columns(f"p_{label}", np.arange(leaves), 0.0, 1.0)
     binary = np.zeros(splits.feature.size, dtype=np.intp)
     for f in np.unique(splits.feature).tolist():
@@ -200,48 +191,28 @@ def tree_ensemble_rows(
         y = builder.add_columns(f"y_{label}_{f}", numbers, 0.0, 1.0, integer=True)
         binary[own] = y[places]
         if y.size > 1:
-            ones = np.ones(y.size - 1)
-            terms = [(ones, y[:-1]), (-ones, y[1:])]
+            terms = [(1.0, y[:-1]), (-1.0, y[1:])]
             builder.add_rows(f"order_{label}_{f}", numbers[:-1], terms, -np.inf, 0.0)
-        _add_cells(builder, f"{label}_{f}", thresholds, y, x=x, feature=f, box=box, blur=blur)
+        # tie x_f, up to blur, to the cell that y says
+        low, high = float(box.lower[f] - blur), float(box.upper[f] + blur)
+        scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
+        gaps = scale * np.diff(np.concatenate([[low], thresholds, [high]]))
+        # gaps are rounded, and so is their sum
+        error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
+        x_f, constant = (scale * x.matrix[[f], :], x.columns), scale * x.constant[f]
+        most = scale * high - constant + error
+        builder.add_row(f"below_{label}_{f}", 0, [x_f, (gaps[1:], y)], -np.inf, most)
+        least = scale * low + gaps[:-1].sum() - constant - error
+        builder.add_row(f"above_{label}_{f}", 0, [x_f, (gaps[:-1], y)], least, np.inf)
     trees, starts = np.unique(splits.tree, return_index=True)
-    entries = np.arange(leaves)
-    of_tree = np.repeat(np.arange(trees.size), np.diff(starts, append=leaves))
-    one_each = sp.csr_array((np.ones(leaves), (of_tree, entries)), shape=(trees.size, leaves))
+    one_each = _ranges(starts, np.append(starts[1:], leaves), leaves)
     builder.add_rows(f"tree_{label}", trees, [(one_each, p)], 1.0, 1.0)
-    numbers, ones = np.arange(splits.feature.size), np.ones(splits.feature.size)
+    numbers = np.arange(splits.feature.size)
     left = _ranges(splits.first, splits.middle, leaves)
     right = _ranges(splits.middle, splits.last, leaves)
-    builder.add_rows(f"left_{label}", numbers, [(left, p), (-ones, binary)], -np.inf, 0.0)
-    builder.add_rows(f"right_{label}", numbers, [(right, p), (ones, binary)], -np.inf, 1.0)
+    builder.add_rows(f"left_{label}", numbers, [(left, p), (-1.0, binary)], -np.inf, 0.0)
+    builder.add_rows(f"right_{label}", numbers, [(right, p), (1.0, binary)], -np.inf, 1.0)
     return Expressions(p, sp.csr_array(splits.value.T), np.array(base, dtype=np.float64))
-
-
-def _add_cells(
-    builder: ProgramBuilder,
-    label: str,
-    thresholds: FloatArray,
-    y: IntArray,
-    *,
-    x: Expressions,
-    feature: int,
-    box: Interval,
-    blur: float,
-) -> None:
-    """Tie ``x_f``, up to ``blur``, to the cell that ``y`` says."""
-    low, high = float(box.lower[feature]), float(box.upper[feature])
-    scale = 2.0 ** -np.ceil(np.log2(max(high - low, np.finfo(np.float64).tiny)))
-    ends = np.concatenate([[low], thresholds, [high]])
-    gaps = scale * np.diff(ends)
-    # gaps are rounded, and so is their sum
-    error = scale * (relative_error(thresholds.size + 2) * (abs(low) + abs(high)) + blur)
-    row, constant = scale * sp.csr_array(x.matrix[[feature], :]), scale * x.constant[feature]
-    number = np.array([0])
-    above = [(row, x.columns), (sp.csr_array(gaps[None, 1:]), y)]
-    builder.add_rows(f"below_{label}", number, above, -np.inf, scale * high - constant + error)
-    below = [(row, x.columns), (sp.csr_array(gaps[None, :-1]), y)]
-    least = scale * low + gaps[:-1].sum() - constant - error
-    builder.add_rows(f"above_{label}", number, below, least, np.inf)
 
 
 def _ranges(first: IntArray, last: IntArray, size: int) -> sp.csr_array:

@@ -167,7 +167,6 @@ class TreeEnsemble(OneSource):
         return at
 
     def value(self, values: Sequence[FloatArray]) -> FloatArray:
-        """Evaluate the trees in float64."""
         x = values[self.source]
         flat = x.ndim == 1
         at = self.leaves_at(x[:, None] if flat else x)
@@ -179,7 +178,6 @@ class TreeEnsemble(OneSource):
         return np.asarray(total[:, 0] if flat else total)
 
     def enclosure(self, of: Ranges) -> Range:
-        """Bound the scores where the source lies in these bounds."""
         lower, upper = of(self.source)
         boxes = np.atleast_2d(lower), np.atleast_2d(upper)
         count, trees = boxes[0].shape[0], self.tree_count
@@ -273,10 +271,7 @@ class TreeEnsemble(OneSource):
         yield self.source, (-ends, ends)
 
     def splits(self, lower: FloatArray, upper: FloatArray, late: Late = never) -> Splits:
-        """Return the leaves that the box reaches, and the splits that it leaves open, for programs.
-
-        Raises ``TimeoutError`` once ``late()``, which is asked for each tree.
-        """
+        """Return the leaves that the box reaches, and open splits; or ``TimeoutError``."""
         lower, upper = lower - self.blur, upper + self.blur
         feature, threshold = self.feature.tolist(), self.threshold.tolist()
         left, right, low, high = (a.tolist() for a in (self.left, self.right, lower, upper))
@@ -333,17 +328,9 @@ class TreeEnsemble(OneSource):
         return {f: np.unique(splits.threshold[splits.feature == f]) for f in features}
 
     def rows(self, context: EncodingContext) -> Expressions:
-        """Add the trees to a program: binaries for thresholds, weights of leaves."""
         box = context.bounds[self.source]
         splits = self.splits(box.lower, box.upper, context.late)
-        x = context.values[self.source]
-        return tree_ensemble_rows(
-            *(context.builder, context.label, splits),
-            base=self.base,
-            x=x,
-            box=Interval(box.lower - self.blur, box.upper + self.blur),
-            blur=self.blur,
-        )
+        return tree_ensemble_rows(context, splits, self.base, self.source, self.blur)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         """Bound how far the model may be from its expressions, and the magnitude of its value."""

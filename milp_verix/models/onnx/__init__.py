@@ -14,7 +14,7 @@ To add an operator, write one function in the file it belongs to (a new file is 
     def leaky_relu(node: NodeContext, x: Tensor) -> Tensor:
         \"\"\"``max(x, 0) + alpha * min(x, 0)``.\"\"\"
         x, alpha = as_symbol(x), node.number("alpha", 0.01)
-        return add(scale(x, alpha), scale(node.builder.relu(x), 1 - alpha))
+        return x * alpha + node.builder.relu(x) * (1 - alpha)
 
 The parameters after ``node`` are the node's inputs, ``None`` being the default of an optional one.
 List every attribute that the function honours: a node with any other is refused. Say

@@ -17,12 +17,10 @@ from milp_verix.models.onnx.symbol import (
     Symbol,
     Tail,
     Tensor,
-    add,
     as_symbol,
     exact_value,
     join,
     rearrange,
-    scale,
     value_symbol,
 )
 from verix_encodings import Affine, Network, Node, Relu, Step
@@ -67,7 +65,8 @@ class Builder:
         self._nodes: list[Node] = []
         self._affine: dict[object, int] = {}
         self._arguments: dict[object, tuple[SmoothFunction, Symbol]] = {}
-        self._norms: dict[int, tuple[Symbol, IntArray, FloatArray]] = {}
+        # by number, the tensor, its entries and the weights of a norm
+        self.norms: dict[int, tuple[Symbol, IntArray, FloatArray]] = {}
         self.truths: set[object] = set()
         self._number: dict[int, int] | None = None
 
@@ -94,7 +93,7 @@ class Builder:
     def absolute(self, x: Symbol) -> Symbol:
         """Append ``|x| = 2 relu(x) − x``, which is known not to be negative, and return it."""
         value = value_symbol(self.value(x), x.shape)
-        map_ = _affine(add(scale(self.relu(value), 2.0), scale(value, -1.0)))
+        map_ = _affine(self.relu(value) * 2.0 - value)
         return self.elementwise(value, lambda _: replace(map_, least=0.0))
 
     def maximum(self, x: Symbol, columns: IntArray) -> Symbol:
@@ -208,12 +207,8 @@ class Builder:
         argument, entries, weight = norm
         node = ve.Norm(self.value(argument), entries, weight, x.bias)
         result = value_symbol(self.append(node), x.shape)
-        self._norms[len(self._nodes)] = argument, entries, weight
+        self.norms[len(self._nodes)] = argument, entries, weight
         return result
-
-    def norm_of(self, value: int) -> tuple[Symbol, IntArray, FloatArray] | None:
-        """Return the tensor, its entries and the weights of a norm; None if it is another value."""
-        return self._norms.get(value)
 
     def _norm(self, x: Symbol) -> tuple[Symbol, IntArray, FloatArray] | None:
         if len(x.terms) != 1 or np.any(x.bias < 0):

@@ -1,5 +1,7 @@
 """Models of other libraries in memory, turned into ONNX by these libraries' own exporters.
 
+A network of any library may stand behind a fitted transformer of scikit-learn, as one model.
+
 None of the libraries is imported to find out whose a model is: the names of its classes tell.
 """
 
@@ -15,10 +17,13 @@ from typing import Any
 import numpy as np
 import onnx
 
-from milp_verix.base.errors import InputError, ModelError, first_line
-from milp_verix.inputs.fitted import bases_of
-from milp_verix.models.onnx.model_file import FACTS_KEY, ModelSource
-from milp_verix.models.onnx.table_model import refuse_trees, table_model
+from milp_verix.base.errors import InputError, ModelError, first_line, refusing
+from milp_verix.inputs.fitted import Missing, bases_of
+from milp_verix.inputs.table_encoding import encoding_of
+from milp_verix.models.onnx.graph import read_signature
+from milp_verix.models.onnx.model_file import FACTS_KEY, ModelSource, embed, read_model
+from milp_verix.models.onnx.table_model import behind, refuse_trees, require_equal, table_model
+from milp_verix.models.trees.readers import path_of
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
@@ -158,3 +163,44 @@ def _without_remarks(model: onnx.ModelProto) -> onnx.ModelProto:
         for text in facts:
             part.metadata_props.add(key=FACTS_KEY, value=text)
     return model
+
+
+_ROUNDING = 1e-6
+"""Rounding of the numbers, relative to the largest: a scaled number may be far from zero before."""
+
+
+def behind_transformer(
+    source: Any,
+    transformer: Any,
+    frame: Any = None,
+    output: str | None = None,
+    missing: Missing = (),
+) -> onnx.ModelProto:
+    """Return the model of rows of a table that ``transformer`` turns into inputs of ``source``.
+
+    The numbers that rows become are compared, with a DataFrame ``frame`` those of its rows, too;
+    words and numbers may be ``missing`` as in :func:`.encoding_of`. Raises ``InputError`` for a
+    transformer that is not known, and for a network of another input; ``ModelError`` where numbers
+    differ.
+    """
+    encoding = encoding_of(transformer, missing=missing)
+    width = encoding.matrix.shape[1]
+    require_equal(
+        encoding,
+        transformer,
+        frame,
+        found=encoding.encoded,
+        expected=lambda table: _dense(transformer.transform(table)),
+        rounding=_ROUNDING,
+    )
+    found = as_onnx(source, np.zeros((1, width), np.float32))
+    path = path_of(found)
+    model, _ = read_model(found)
+    embed(model, None if path is None else path.parent)
+    with refusing(f"the transformer makes {width} numbers of a row", InputError):
+        signature = read_signature(model.graph, input_shape=(1, width), output=output)
+    return behind(encoding, model, signature.input_name)
+
+
+def _dense(codes: Any) -> Any:
+    return codes.toarray() if hasattr(codes, "toarray") else codes

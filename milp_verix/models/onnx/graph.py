@@ -20,7 +20,7 @@ import onnx
 from milp_verix.base.errors import InputError, ModelError, listed, require_one_of
 from milp_verix.models.onnx.symbol import MAX_ELEMENTS, Shape
 
-_FLOAT_TYPES: dict[int, np.dtype[Any]] = {
+FLOAT_TYPES: dict[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT16: np.dtype(np.float16),
     onnx.TensorProto.FLOAT: np.dtype(np.float32),
     onnx.TensorProto.DOUBLE: np.dtype(np.float64),
@@ -53,9 +53,12 @@ def read_signature(
     known shape, or several outputs and none is chosen; ``InputError`` where an argument does not
     fit the graph.
     """
-    source = _only_input(graph)
+    if len(inputs := inputs_of(graph)) != 1:
+        names = listed([repr(value.name) for value in inputs]) or "none"
+        raise ModelError(f"the model must have exactly one input, it has {len(inputs)}: {names}")
+    (source,) = inputs
     tensor = source.type.tensor_type
-    if not source.type.HasField("tensor_type") or tensor.elem_type not in _FLOAT_TYPES:
+    if not source.type.HasField("tensor_type") or tensor.elem_type not in FLOAT_TYPES:
         raise ModelError(
             f"input {source.name!r} is not a tensor of float16, float32 or float64 numbers"
         )
@@ -64,17 +67,14 @@ def read_signature(
         raise ModelError(
             f"input {source.name!r} of shape {shape} has more than {MAX_ELEMENTS:,} entries"
         )
-    return Signature(source.name, shape, _FLOAT_TYPES[tensor.elem_type], *scores_of(graph, output))
+    return Signature(source.name, shape, FLOAT_TYPES[tensor.elem_type], *scores_of(graph, output))
 
 
-def _only_input(graph: onnx.GraphProto) -> onnx.ValueInfoProto:
+def inputs_of(graph: onnx.GraphProto) -> list[onnx.ValueInfoProto]:
+    """Return the inputs of ``graph`` for which no tensor is stored."""
     stored = {tensor.name for tensor in graph.initializer}
     stored |= {tensor.values.name for tensor in graph.sparse_initializer}
-    inputs: list[onnx.ValueInfoProto] = [value for value in graph.input if value.name not in stored]
-    if len(inputs) != 1:
-        names = listed([repr(value.name) for value in inputs]) or "none"
-        raise ModelError(f"the model must have exactly one input, it has {len(inputs)}: {names}")
-    return inputs[0]
+    return [value for value in graph.input if value.name not in stored]
 
 
 def _declared(tensor: onnx.TypeProto.Tensor) -> list[int | str] | None:
@@ -123,11 +123,6 @@ def _given(name: str, declared: list[int | str] | None, given: Sequence[int]) ->
 
 
 NODES_OF_TREES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "TreeEnsemble")
-
-
-def has_trees(graph: onnx.GraphProto) -> bool:
-    """Return whether a node of ``graph`` is made of trees."""
-    return any(node.op_type in NODES_OF_TREES for node in graph.node)
 
 
 def producers_of(graph: onnx.GraphProto) -> dict[str, int]:
@@ -186,17 +181,10 @@ def _cyclic(graph: onnx.GraphProto, cycle: list[int]) -> ModelError:
     )
 
 
-_FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
-
 # From a label back to the index of the greatest score: the input that holds it, by operator.
 _BEFORE_LABELS = {
-    "ArrayFeatureExtractor": 1,
-    "Cast": 0,
-    "Flatten": 0,
-    "Gather": 1,
-    "Identity": 0,
-    "Reshape": 0,
-    "Squeeze": 0,
+    **dict.fromkeys(("ArrayFeatureExtractor", "Gather"), 1),
+    **dict.fromkeys(("Cast", "Flatten", "Identity", "Reshape", "Squeeze"), 0),
 }
 
 
@@ -240,7 +228,7 @@ def _chosen(graph: onnx.GraphProto, output: str | None) -> onnx.ValueInfoProto:
 
 def _is_label(value: onnx.ValueInfoProto) -> bool:
     tensor = value.type.tensor_type
-    return value.type.HasField("tensor_type") and tensor.elem_type not in (0, *_FLOATS)
+    return value.type.HasField("tensor_type") and tensor.elem_type not in (0, *FLOAT_TYPES)
 
 
 def _before_label(label: str, producers: dict[str, onnx.NodeProto]) -> str:

@@ -23,6 +23,8 @@ from google.protobuf.message import DecodeError, Message  # type: ignore[import-
 
 from milp_verix.base.errors import ModelError, first_line, listed
 from milp_verix.models.loaded_model import IN_MEMORY, KnownFacts
+from milp_verix.models.onnx.graph import FLOAT_TYPES, inputs_of
+from milp_verix.models.trees.readers import path_of
 
 FACTS_KEY = "milp_verix_facts"
 
@@ -135,11 +137,6 @@ _LARGEST = 2**31
 """Bytes up to which Protocol Buffers go; larger weights are stored beside the file."""
 
 
-def path_of(source: ModelSource) -> Path | None:
-    """Return the path of the file that ``source`` names, None for a model in memory."""
-    return Path(source) if isinstance(source, (str, PathLike)) else None
-
-
 def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
     """Return a copy of the model that holds all of its weights, and the SHA-256 of its bytes.
 
@@ -237,15 +234,11 @@ def join_inputs(model: onnx.ModelProto) -> JoinedInputs | None:
     A dynamic dimension is a batch of 1. Raises ``ModelError`` for inputs without a shape, with
     several dynamic dimensions, or of types that are not one floating-point type.
     """
-    graph = model.graph
-    stored = {tensor.name for tensor in graph.initializer}
-    stored |= {tensor.values.name for tensor in graph.sparse_initializer}
-    inputs = [value for value in graph.input if value.name not in stored]
+    graph, inputs = model.graph, inputs_of(model.graph)
     if len(inputs) < 2:
         return None
     types = {value.type.tensor_type.elem_type for value in inputs}
-    floats = (onnx.TensorProto.FLOAT16, onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE)
-    if len(types) != 1 or not types <= {*floats}:
+    if len(types) != 1 or not types <= {*FLOAT_TYPES}:
         several = listed([repr(value.name) for value in inputs])
         raise ModelError(
             f"the model has several inputs, {several}, which are not all of one floating-point type"
@@ -255,24 +248,25 @@ def join_inputs(model: onnx.ModelProto) -> JoinedInputs | None:
     nodes, start = [], 0
     for value, shape, size in zip(inputs, shapes, sizes, strict=True):
         constants = {"start": [start], "end": [start + size], "axis": [1], "shape": shape}
-        names = {key: f"{JOINED}_{value.name}_{key}" for key in constants}
+        stored = {key: f"{JOINED}_{value.name}_{key}" for key in constants}
         for key, numbers in constants.items():
             tensor = onnx.helper.make_tensor(
-                names[key], onnx.TensorProto.INT64, [len(numbers)], numbers
+                stored[key], onnx.TensorProto.INT64, [len(numbers)], numbers
             )
             graph.initializer.append(tensor)
         part = f"{JOINED}_{value.name}"
-        bounds = [names["start"], names["end"], names["axis"]]
+        bounds = [stored["start"], stored["end"], stored["axis"]]
         nodes.append(onnx.helper.make_node("Slice", [JOINED, *bounds], [part]))
-        nodes.append(onnx.helper.make_node("Reshape", [part, names["shape"]], [value.name]))
+        nodes.append(onnx.helper.make_node("Reshape", [part, stored["shape"]], [value.name]))
         start += size
-    kept = [value for value in graph.input if value.name in stored]
+    names = tuple(value.name for value in inputs)
+    kept = [value for value in graph.input if value.name not in names]
     before = [onnx.NodeProto.FromString(node.SerializeToString()) for node in graph.node]
     del graph.input[:], graph.node[:]
     graph.input.append(onnx.helper.make_tensor_value_info(JOINED, types.pop(), [1, start]))
     graph.input.extend(kept)
     graph.node.extend([*nodes, *before])
-    return JoinedInputs(tuple(value.name for value in inputs), sizes)
+    return JoinedInputs(names, sizes)
 
 
 def _shape(value: onnx.ValueInfoProto) -> list[int]:

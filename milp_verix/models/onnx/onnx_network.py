@@ -18,19 +18,18 @@ from milp_verix.base.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.graph import Signature, cut, has_trees, read_signature
+from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut, read_signature
 from milp_verix.models.onnx.model_file import (
     JoinedInputs,
     ModelSource,
     embed,
     facts_of,
     join_inputs,
-    path_of,
     read_model,
     session_of,
 )
 from milp_verix.models.onnx.trace import Anchor, require_memory, trace
-from milp_verix.models.trees.readers import ends_in_trees
+from milp_verix.models.trees.readers import ends_in_trees, path_of
 
 if TYPE_CHECKING:
     from milp_verix.inputs.fitted import Missing
@@ -280,7 +279,7 @@ def _read(
         return tree_network(behind_table.read(source, transformer, example, missing))
     fitted = source if transformer is None else transformer
     if transformer is not None:
-        from milp_verix.models.onnx.behind_transformer import behind_transformer
+        from milp_verix.models.onnx.exporters import behind_transformer
 
         source = behind_transformer(source, transformer, example, output, missing)
     elif missing:
@@ -296,7 +295,7 @@ def _read(
     embed(model, None if path is None else path.parent)
     joined = join_inputs(model)
     signature = read_signature(model.graph, input_shape=input_shape, output=output)
-    if has_trees(model.graph):
+    if any(node.op_type in NODES_OF_TREES for node in model.graph.node):
         from milp_verix.models.onnx.tree_models import read_onnx_trees
         from milp_verix.models.trees.tree_network import tree_network
 
@@ -304,7 +303,13 @@ def _read(
         return tree_network(replace(trees, columns=None if joined is None else joined.columns))
     require_memory(model, signature)
     traced = trace(model, signature)
-    columns, words, unread = _coordinates(fitted, missing, joined)
+    columns: tuple[str, ...] | None = joined.columns if joined else None
+    words: Mapping[int, tuple[str, ...]] = {}
+    unread: tuple[str, ...] = ()
+    if not joined and not isinstance(fitted, _ONNX):
+        from milp_verix.inputs.pipeline import coordinates_of
+
+        columns, words, unread = coordinates_of(fitted, missing)
     return OnnxNetwork(
         path=path,
         sha256=sha256,
@@ -324,17 +329,6 @@ def _read(
         joined=joined,
         words=words,
     )
-
-
-def _coordinates(
-    fitted: Any, missing: "Missing", joined: JoinedInputs | None
-) -> tuple[tuple[str, ...] | None, Mapping[int, tuple[str, ...]], tuple[str, ...]]:
-    """Return the names of the coordinates, the words of some, and the columns that are not read."""
-    if joined or isinstance(fitted, _ONNX):
-        return joined.columns if joined else None, {}, ()
-    from milp_verix.inputs.pipeline import coordinates_of
-
-    return coordinates_of(fitted, missing)
 
 
 def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> str:

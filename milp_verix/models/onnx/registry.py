@@ -15,7 +15,7 @@ import numpy as np
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed
 from milp_verix.models.onnx.builder import GIVEN, READERS, Builder, masked, with_masks
-from milp_verix.models.onnx.symbol import Symbol, Tensor
+from milp_verix.models.onnx.symbol import Shape, Symbol, Tensor
 
 _JUMPS = "it jumps from one element to another, and the encoding of that is not exact"
 _LOOPS = (
@@ -98,6 +98,12 @@ class NodeContext:
             raise self.malformed(f"its {name} is not a list of integers")
         return [int(item) for item in tensor.reshape(-1)]
 
+    def axis(self, axis: int, shape: Shape) -> int:
+        """Return ``axis`` counted from the first; ``ModelError`` if ``shape`` has no such."""
+        if not -len(shape) <= axis < len(shape):
+            raise self.malformed(f"axis {axis} is not one of a tensor of shape {shape}")
+        return axis % len(shape)
+
     def unsupported(self, reason: str) -> UnsupportedOperatorError:
         """Return the error to raise where this node cannot be encoded exactly."""
         return UnsupportedOperatorError(f"{self} is not supported: {reason}")
@@ -120,6 +126,7 @@ class NodeContext:
 
 
 OperatorFunction: TypeAlias = Callable[..., Tensor | tuple[Tensor, ...]]
+_Function = TypeVar("_Function", bound=OperatorFunction)
 TailFunction: TypeAlias = Callable[..., Symbol | None]
 
 
@@ -164,7 +171,7 @@ def operator(
     attributes: Sequence[str] = (),
     keeps_scores: bool = False,
     of_scores: TailFunction | None = None,
-) -> Callable[[OperatorFunction], OperatorFunction]:
+) -> Callable[[_Function], _Function]:
     """Register a function as the meaning of the ONNX operators ``names``.
 
     The function takes the :class:`NodeContext` and one parameter for each input, with ``None`` as
@@ -175,7 +182,7 @@ def operator(
     becomes a node of the network and a Softmax is refused.
     """
 
-    def register(function: OperatorFunction) -> OperatorFunction:
+    def register(function: _Function) -> _Function:
         inputs = list(signature(function).parameters.values())[1:]
         required = sum(parameter.default is Parameter.empty for parameter in inputs)
         variadic = any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in inputs)

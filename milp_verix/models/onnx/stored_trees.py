@@ -173,7 +173,18 @@ def _built(
     value, listed = np.zeros((len(nodes.mode), scores)), np.zeros((len(nodes.mode), scores))
     np.add.at(value, (at, score), weight)
     np.add.at(listed, (at, score), 1)
-    threshold, swapped, sides = _decisions(nodes, precision)
+    split = nodes.split.astype(precision)
+    before = np.nextafter(split, precision.type(-np.inf)).astype(np.float64)
+    exact, mode = split.astype(np.float64), np.array(nodes.mode)
+    # z <= threshold, which is the false branch where nodes are swapped, and other decisions
+    threshold = np.where(np.isin(mode, ("BRANCH_LT", "BRANCH_GTE")), before, exact)
+    swapped, sides = np.isin(mode, ("BRANCH_GTE", "BRANCH_GT")), dict[int, Sides]()
+    for k in np.flatnonzero(np.isin(mode, ("BRANCH_EQ", "BRANCH_NEQ"))).tolist():
+        equal = mode[k] == "BRANCH_EQ"
+        sides[k] = Sides(np.array([before[k], exact[k]]), np.array([not equal, equal, not equal]))
+    for k, members in nodes.members.items():
+        every = np.ones(members.size, dtype=bool)
+        sides[k] = of_members(members.astype(precision), every, otherwise=False)
     yes, no = np.where(swapped, nodes.no, nodes.yes), np.where(swapped, nodes.yes, nodes.no)
     trees, given = [], []
     for root in nodes.roots.tolist():
@@ -212,22 +223,3 @@ def _below(root: int, yes: IntArray, no: IntArray) -> tuple[IntArray, IntArray, 
                 "for each branch: give the model of its own library"
             )
     raise ValueError("branches run in a circle")
-
-
-def _decisions(
-    nodes: _Nodes, precision: np.dtype[Any]
-) -> tuple[FloatArray, BoolArray, dict[int, Sides]]:
-    """Return ``t`` with ``z <= t``, whether that is the false branch, and other decisions."""
-    value = nodes.split.astype(precision)
-    before = np.nextafter(value, precision.type(-np.inf)).astype(np.float64)
-    exact = value.astype(np.float64)
-    mode = np.array(nodes.mode)
-    threshold = np.where(np.isin(mode, ("BRANCH_LT", "BRANCH_GTE")), before, exact)
-    sides = {}
-    for k in np.flatnonzero(np.isin(mode, ("BRANCH_EQ", "BRANCH_NEQ"))).tolist():
-        equal = mode[k] == "BRANCH_EQ"
-        sides[k] = Sides(np.array([before[k], exact[k]]), np.array([not equal, equal, not equal]))
-    for k, members in nodes.members.items():
-        every = np.ones(members.size, dtype=bool)
-        sides[k] = of_members(members.astype(precision), every, otherwise=False)
-    return threshold, np.isin(mode, ("BRANCH_GTE", "BRANCH_GT")), sides

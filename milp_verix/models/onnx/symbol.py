@@ -4,7 +4,8 @@ A :class:`Symbol` is an affine expression over values of the network, one row pe
 order. Affine operators compose symbols, so that runs of them fold into one matrix. The
 rounding of a fold is bounded along the way, row by row, and every bound is widened by it.
 
-The functions here raise ``ValueError`` where shapes do not fit or the result would be too large;
+``+``, ``-``, ``*`` and ``/`` broadcast by numpy's rules; factors and divisors are constants. The
+functions here raise ``ValueError`` where shapes do not fit or the result would be too large;
 the tracer turns that into a ``ModelError`` that names the node.
 """
 
@@ -76,6 +77,28 @@ class Symbol:
     token: object = field(default_factory=object, kw_only=True)
     parts: "Parts" = field(default=(), kw_only=True)
 
+    __array_ufunc__ = None  # what numpy's arrays add to themselves is a symbol
+
+    def __add__(self, other: "Tensor | float") -> "Symbol":
+        return add(self, as_symbol(other))
+
+    def __neg__(self) -> "Symbol":
+        return self * -1.0
+
+    def __sub__(self, other: "Tensor | float") -> "Symbol":
+        return add(self, -as_symbol(other))
+
+    def __rsub__(self, other: "Constant | float") -> "Symbol":
+        return add(as_symbol(other), -self)
+
+    def __mul__(self, factors: "Constant | float") -> "Symbol":
+        return _multiple(self, np.asarray(factors), np.multiply)
+
+    def __truediv__(self, divisors: "Constant | float") -> "Symbol":
+        if not np.all(divisors):
+            raise ValueError("it divides by zero")
+        return _multiple(self, np.asarray(divisors), np.divide)
+
     @property
     def size(self) -> int:
         """Number of elements."""
@@ -90,6 +113,13 @@ class Symbol:
     def indices(self) -> IntArray:
         """The flat index of each element, in the tensor's shape."""
         return np.arange(self.size).reshape(self.shape)
+
+    def over(self, axes: Sequence[int]) -> IntArray:
+        """Return the indices with those along ``axes`` in the last dimension; these have size 1."""
+        kept = [axis for axis in range(self.ndim) if axis not in axes]
+        shape = [1 if axis in axes else self.shape[axis] for axis in range(self.ndim)]
+        width = prod(self.shape[axis] for axis in axes)
+        return self.indices.transpose(*kept, *axes).reshape(*shape, width)
 
     @property
     def finite(self) -> bool:
@@ -113,13 +143,14 @@ def value_symbol(value: int, shape: Shape) -> Symbol:
     return Symbol(shape, {value: identity}, zero, {value: zero}, zero)
 
 
-def as_symbol(tensor: Tensor) -> Symbol:
+def as_symbol(tensor: Tensor | float) -> Symbol:
     """Return ``tensor`` as a symbol: a constant is a symbol with no terms."""
     if isinstance(tensor, Symbol):
         return tensor
-    check_elements(tensor.shape)
+    shape = np.shape(tensor)
+    check_elements(shape)
     bias = np.asarray(tensor, dtype=np.float64).reshape(-1)
-    return Symbol(tensor.shape, {}, bias, {}, COMPUTED * np.abs(bias))
+    return Symbol(shape, {}, bias, {}, COMPUTED * np.abs(bias))
 
 
 def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
@@ -157,25 +188,9 @@ def broadcast(x: Symbol, shape: Shape) -> Symbol:
     return rearrange(x, lambda index: np.broadcast_to(index, shape))
 
 
-def scale(x: Symbol, factor: float) -> Symbol:
-    """Return ``factor * x``."""
-    return times(x, np.array(factor))
-
-
-def times(x: Symbol, factors: Constant) -> Symbol:
-    """Return ``factors * x``, element by element, broadcast by numpy's rules."""
-    return _multiple(x, factors, _elementwise(x, factors, np.multiply), np.multiply)
-
-
-def divide(x: Symbol, divisors: Constant) -> Symbol:
-    """Return ``x / divisors``, element by element, broadcast by numpy's rules."""
-    if not np.all(divisors):
-        raise ValueError("it divides by zero")
-    return _multiple(x, divisors, _elementwise(x, divisors, np.divide), np.divide)
-
-
-def _multiple(x: Symbol, constants: Constant, result: Symbol, operation: np.ufunc) -> Symbol:
-    """Return ``result``, which is marked as a multiple of ``x`` if all ``constants`` are equal."""
+def _multiple(x: Symbol, constants: Constant, operation: np.ufunc) -> Symbol:
+    """Return ``x`` times or by ``constants``, marked as a multiple of ``x`` if these are equal."""
+    result = _elementwise(x, constants, operation)
     if result.shape != x.shape or not constants.size:
         return result
     first = constants.reshape(-1)[0]
@@ -322,15 +337,6 @@ def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
     rounding = {k: lost(x.rounding[k], _row_sizes(term)) for k, term in x.terms.items()}
     bias_rounding = lost(x.bias_rounding, np.abs(x.bias))
     return Symbol(shape, terms, matrix @ x.bias, rounding, bias_rounding)
-
-
-def centred(x: Symbol, axes: Sequence[int]) -> Symbol:
-    """Return ``x`` less its mean over ``axes``."""
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
-    columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
-    mean = dot(x, columns, np.full(columns.shape[-1], 1.0 / columns.shape[-1]))
-    return add(x, scale(mean, -1.0))
 
 
 def exact_value(x: Symbol) -> int | None:

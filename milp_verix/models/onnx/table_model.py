@@ -130,20 +130,6 @@ def refuse_trees(model: Any) -> None:
         raise _unsupported(model, _OTHER_TREES)
 
 
-def flat_pipeline(model: Any) -> Any:
-    """Return a ``Pipeline`` of the steps of ``model``, those of pipelines inside of it included.
-
-    An estimator alone is its only step. Raises ``UnsupportedOperatorError`` for an estimator that
-    cannot be read, and ``InputError`` for one that is not fitted or has an argument that is not
-    read.
-    """
-    from sklearn.pipeline import Pipeline
-
-    steps = steps_of(model)
-    _require_readable(steps[-1])
-    return Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
-
-
 def _require_readable(estimator: Any) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -197,9 +183,13 @@ def table_model(source: Any, frame: Any = None, missing: Missing = ()) -> onnx.M
     given; ``ModelError`` where scores differ; ``UnsupportedOperatorError`` for an estimator such as
     a forest.
     """
+    from sklearn.pipeline import Pipeline
+
     chosen, notes = without_search(source)
-    pipeline = flat_pipeline(chosen)
-    estimator = pipeline.steps[-1][1]
+    steps = steps_of(chosen)
+    estimator = steps[-1]
+    _require_readable(estimator)
+    pipeline = Pipeline([(f"step{place}", step) for place, step in enumerate(steps)])
     encoding = encoding_of(pipeline, missing=missing)
     width = encoding.matrix.shape[1]
     classifier = hasattr(estimator, "classes_")
@@ -287,7 +277,20 @@ def _store(graph: Any, array: Any, name: str) -> str:
 def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
     """Return the network of an estimator, with the input ``encoded``."""
     if name_of(estimator) in LINEAR_CLASSIFIERS | LINEAR_REGRESSORS:
-        return _linear(estimator, width)
+        coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
+        count = len(coefficients)
+        constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
+        stored = {"coefficients": coefficients, "constants": constants}
+        graph = helper.make_graph(
+            [helper.make_node("Gemm", ["encoded", *stored], ["scores"], transB=1)],
+            "linear model",
+            [_value("encoded", width)],
+            [_value("scores", count)],
+            [numpy_helper.from_array(array, name) for name, array in stored.items()],
+        )
+        return helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
+        )
     from skl2onnx import to_onnx
     from skl2onnx.common.data_types import DoubleTensorType
 
@@ -297,24 +300,6 @@ def _model_of(estimator: Any, width: int) -> onnx.ModelProto:
         options={"zipmap": False} if hasattr(estimator, "predict_proba") else None,
     )
     return model
-
-
-def _linear(estimator: Any, width: int) -> onnx.ModelProto:
-    """Return the model of a linear ``estimator``, with the input ``encoded``."""
-    coefficients = np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))
-    count = len(coefficients)
-    constants = np.broadcast_to(np.asarray(estimator.intercept_, dtype=np.float64), count)
-    stored = {"coefficients": coefficients, "constants": constants}
-    graph = helper.make_graph(
-        [helper.make_node("Gemm", ["encoded", *stored], ["scores"], transB=1)],
-        "linear model",
-        [_value("encoded", width)],
-        [_value("scores", count)],
-        [numpy_helper.from_array(array, name) for name, array in stored.items()],
-    )
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR_VERSION
-    )
 
 
 def _value(name: str, size: int) -> onnx.ValueInfoProto:

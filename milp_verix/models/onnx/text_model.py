@@ -33,7 +33,7 @@ from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.model_file import opened, serialised, write_facts
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.models.trees.behind_table import PipelineRunner, Steps, goes_left
-from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds, plain_sides
+from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds
 from milp_verix.models.trees.readers import reader_of
 from milp_verix.models.trees.tree_network import TreeNetwork, tree_network
 from verix_encodings.arrays import FloatArray, IntArray
@@ -131,13 +131,6 @@ def text_model(parts: TextPipeline, words: Sequence[str], most: IntArray) -> onn
     _compare(parts, model, words, most)
     write_facts(model, KnownFacts(None, tuple(map(str, parts.estimator.classes_)), ()))
     return model
-
-
-def weighed_model(parts: TextPipeline, words: Sequence[str]) -> onnx.ModelProto:
-    """Return the network of the counts of ``words`` that computes ``z``."""
-    graph = _Graph(len(words))
-    idf = parts.idf[[parts.vectorizer.vocabulary_[word] for word in words]]
-    return graph.model(_weighed(graph, parts, idf))
 
 
 class _Graph:
@@ -283,7 +276,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
     rng = np.random.default_rng(0)
     rows = rng.integers(0, most + 1, (COMPARED, most.size)).astype(np.float64)
     rows[0], rows[1] = most, 0
-    normed = parts.norm is not None
+    normed, graph = parts.norm is not None, _Graph(len(words))
     read = replace(
         inner,
         trees=tuple(as_thresholds(pulled.tree(tree)) for tree in inner.stored),
@@ -293,7 +286,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
         columns=tuple(words),
         words={},
         points=rows,
-        before=load_network(weighed_model(parts, words)) if normed else None,
+        before=load_network(graph.model(_weighed(graph, parts, idf))) if normed else None,
         blur=_BLUR if normed else 0.0,
     )
     return tree_network(read)
@@ -320,11 +313,10 @@ class _Pulled:
         return replace(tree, feature=feature, sides=sides)
 
     def _sides(self, tree: Branching, node: int, number: int | None) -> Sides:
-        old, threshold = tree.sides.get(node), float(tree.threshold[node])
-        assert not isinstance(old, Words)
+        there = tree.decision(node)
         counts = np.arange(1 if number is None else self.most[number] + 1)
         z = counts * (1.0 if number is None else self.idf[number])
-        left = goes_left(z, threshold, old)
+        left = goes_left(z, there)
         if self.missing:
             left = np.append(tree.missing_left[node], left[1:])
         if number is None or self.norm is None:
@@ -332,7 +324,6 @@ class _Pulled:
         others = self.idf * self.most
         others[number] = self.idf[number]
         least = others[number] / np.linalg.norm(others, ord={"l1": 1, "l2": 2}[self.norm])
-        there = old or plain_sides(threshold)
         first = int(np.searchsorted(there.ends, least * (1 - _CLOSE)))
         ends = np.concatenate([[least / 2], there.ends[first:]])
         return Sides(ends, np.concatenate([left[:1], there.left[first:]]))

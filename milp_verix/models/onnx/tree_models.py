@@ -159,18 +159,14 @@ class _Entries(TableColumns):
             self._session, matrix, offsets = None, sp.eye_array(size), np.zeros(size)
             self.precision = signature.dtype
         else:
-            before = Signature(
-                signature.input_name, signature.input_shape, signature.dtype, tensor, tensor
-            )
-            traced = trace(model, before)
+            traced = trace(model, replace(signature, output_name=tensor, scores_name=tensor))
             if len(traced.network.nodes) != 1 or traced.stripped:
                 raise UnsupportedOperatorError(
                     "what stands before the trees is no affine map of the input: give the model "
                     "of its own library"
                 )
-            zero = traced.network.evaluate(np.zeros(size))
-            matrix = np.stack([traced.network.evaluate(one) - zero for one in np.eye(size)])
-            offsets = zero
+            offsets = traced.network.evaluate(np.zeros(size))
+            matrix = np.stack([traced.network.evaluate(one) - offsets for one in np.eye(size)])
             self._session = _Session(cut(model, [tensor]), signature)
             made = self._session.run([tensor], np.zeros((1, size)))[0]
             self.precision = np.dtype(made.dtype.type)

@@ -16,14 +16,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.inputs.fitted import Missing, steps_of, without_search
 from milp_verix.inputs.pipeline import coordinates_of, rows_of
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    Words,
-    as_thresholds,
-    beyond,
-    plain_sides,
-)
+from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds, beyond
 from milp_verix.models.trees.readers import ReadTrees, Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -68,16 +61,13 @@ class Conditions:
         left, right = np.array(tree.left), np.array(tree.right)
         sides: dict[int, Sides | Words] = {}
         for node in np.flatnonzero(tree.feature >= 0).tolist():
-            old = tree.sides.get(node)
-            assert not isinstance(old, Words)
             key = int(feature[node]), float(threshold[node]), bool(tree.missing_left[node])
-            if old is not None:
-                coordinate, new = self._condition(*key, old)
-            else:
-                if key not in self._plain:
-                    self._plain[key] = self._condition(*key, None)
-                coordinate, new = self._plain[key]
-            feature[node] = coordinate
+            found = self._plain.get(key) if node not in tree.sides else None
+            if found is None:
+                found = self._condition(key[0], tree.decision(node), missing_left=key[2])
+                if node not in tree.sides:
+                    self._plain[key] = found
+            feature[node], new = found
             if isinstance(new, Sides) and new.ends.size == 1 and new.left[0] != new.left[1]:
                 threshold[node] = new.ends[0]
                 if new.left[1]:
@@ -89,29 +79,29 @@ class Conditions:
         )
 
     def _condition(
-        self, output: int, threshold: float, missing_left: bool, old: Sides | None
+        self, output: int, old: Sides, *, missing_left: bool
     ) -> tuple[int, Sides | Words]:
         """Return the coordinate and the sides of a condition on ``z_output``."""
         columns = self._columns
         place = columns.column_of(output)
         if place is None:
             z = columns.constants[output : output + 1]
-            still = Sides(np.zeros(0), goes_left(z, threshold, old, missing_left))
+            still = Sides(np.zeros(0), goes_left(z, old, missing_left))
             for start, found in self._of_missing.items():
                 if found[output] != z[0]:  # the steps mark missing values in it
-                    left = goes_left(found[[output]], threshold, old, missing_left)
+                    left = goes_left(found[[output]], old, missing_left)
                     return start, beyond(still, self._missing[start], bool(left[0]))
             return 0, still
         column, start = columns.encoding.columns[place], columns.starts[place]
         if column.form == "number":
-            sides = self._of_number(output, threshold, old)
+            sides = self._of_number(output, old)
             if start in self._missing:
                 z = self._of_missing[start][output : output + 1]
-                left = goes_left(z, threshold, old, missing_left)
+                left = goes_left(z, old, missing_left)
                 sides = beyond(sides, self._missing[start], bool(left[0]))
             return start, sides
         words = columns.of_words[: len(column.values), output]
-        goes = goes_left(words, threshold, old, missing_left)
+        goes = goes_left(words, old, missing_left)
         if column.form != "block":
             return start, _merged(np.arange(len(goes) - 1.0) + 0.5, goes)
         if goes.sum() in (1, goes.size - 1):
@@ -120,14 +110,12 @@ class Conditions:
             return chosen, Sides(np.array([0.5]), np.array([not alone, alone]))
         return start, Words(start, goes)
 
-    def _of_number(self, output: int, threshold: float, old: Sides | None) -> Sides:
-        ends = np.array([threshold]) if old is None else old.ends
-        left = np.array([True, False]) if old is None else old.left
-        if not ends.size:
-            return Sides(ends, left)
-        crossings = [self._crossings[output, float(end)] for end in ends]
+    def _of_number(self, output: int, old: Sides) -> Sides:
+        if not old.ends.size:
+            return old
+        crossings = [self._crossings[output, float(end)] for end in old.ends]
         found, rising = np.array([end for end, _ in crossings]), crossings[0][1]
-        return _merged(found, left) if rising else _merged(found[::-1], left[::-1])
+        return _merged(found, old.left) if rising else _merged(found[::-1], old.left[::-1])
 
 
 def _ends_of(tree: Branching) -> set[tuple[int, float]]:
@@ -139,13 +127,9 @@ def _ends_of(tree: Branching) -> set[tuple[int, float]]:
     return found
 
 
-def goes_left(
-    z: FloatArray, threshold: float, old: Sides | None, missing_left: bool = False
-) -> BoolArray:
-    """Return whether ``z <= threshold``, or by the sides ``old``; ``missing_left`` for NaN."""
-    known = z <= threshold
-    if old is not None:
-        known = old.left[np.searchsorted(old.ends, z, side="left")]
+def goes_left(z: FloatArray, sides: Sides, missing_left: bool = False) -> BoolArray:
+    """Return whether ``z`` go left by ``sides``; ``missing_left`` for NaN."""
+    known = sides.left[np.searchsorted(sides.ends, z, side="left")]
     return np.where(np.isnan(z), missing_left, known)
 
 
@@ -181,15 +165,12 @@ class PipelineRunner:
     _last: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict, compare=False)
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the outputs of the trees for what the steps make of the rows."""
         return self.inner.outputs(self._made(rows)[1])
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the scores of the trees for what the steps make of the rows."""
         return self.inner.sums(self._made(rows)[1])
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Return the classes that ``predict`` gives."""
         table, made = self._made(rows)
         known, found = getattr(self.pipeline, "classes_", None), self.inner.classes(made)
         # a pipeline of scikit-learn predicts by its last step
@@ -284,8 +265,7 @@ def _with_missing_zeros(tree: Branching) -> Branching:
     before = float(np.nextafter(0.0, -1.0))
     sides: dict[int, Sides | Words] = {}
     for node in np.flatnonzero(tree.feature >= 0).tolist():
-        old = tree.sides.get(node) or plain_sides(tree.threshold[node])
-        assert isinstance(old, Sides)
+        old = tree.decision(node)
         ends = np.unique([before, 0.0, *old.ends])
         places = np.append(np.searchsorted(old.ends, ends, side="left"), old.ends.size)
         left = np.array(old.left[places])

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import UnsupportedOperatorError
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, dense
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.kinds.tree import Tree
 
 
@@ -75,22 +75,22 @@ class Words:
     left: BoolArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branching:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Branching(Tree):
     """One tree: ``x[feature] <= threshold`` goes left, but for nodes in ``sides``.
 
-    ``feature`` is -1 at leaves; all arrays have an entry for each node, ``value`` a row for
-    ``scores``; node 0 is the root. ``missing_left`` says where a missing value goes.
+    All arrays have an entry for each node, ``value`` a row for ``scores``. ``missing_left`` says
+    where a missing value goes.
     """
 
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    right: IntArray
-    value: Matrix
     missing_left: BoolArray
     sides: Mapping[int, Sides | Words] = field(default_factory=dict)
-    scores: slice = field(default_factory=lambda: slice(None))
+
+    def decision(self, node: int) -> Sides:
+        """Return the sides of a node that decides along one coordinate."""
+        found = self.sides.get(node)
+        assert not isinstance(found, Words)
+        return found or Sides(np.array([self.threshold[node]]), np.array([True, False]))
 
 
 def as_thresholds(tree: Branching) -> Tree:
@@ -98,9 +98,7 @@ def as_thresholds(tree: Branching) -> Tree:
 
     Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
     """
-    if not tree.sides:
-        return Tree(tree.feature, tree.threshold, tree.left, tree.right, tree.value, tree.scores)
-    return _Unfolded(tree).result()
+    return _Unfolded(tree).result() if tree.sides else tree
 
 
 _Known: TypeAlias = Mapping[int, tuple[float, float]]
@@ -141,10 +139,10 @@ class _Unfolded:
         if feature < 0:
             self._append(node, 0.0, -1, child)
             return
-        sides = tree.sides.get(node) or plain_sides(tree.threshold[node])
-        if isinstance(sides, Words):
-            self._by_words(node, sides, known, child)
+        if isinstance(words := tree.sides.get(node), Words):
+            self._by_words(node, words, known, child)
             return
+        sides = tree.decision(node)
         low, high = known.get(feature, (-np.inf, np.inf))
         first = np.searchsorted(sides.ends, low, side="right")
         last = np.searchsorted(sides.ends, high, side="left")
@@ -201,17 +199,10 @@ def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
     """Return the tree in which numbers beyond ``last``, by coordinate, go as missing values do."""
     sides = dict(tree.sides)
     for node in np.flatnonzero(np.isin(tree.feature, list(last))).tolist():
-        old, end = tree.sides.get(node), last[int(tree.feature[node])]
-        left = bool(tree.missing_left[node])
-        assert not isinstance(old, Words)
-        if old is not None or left or tree.threshold[node] >= end:
-            sides[node] = beyond(old or plain_sides(tree.threshold[node]), end, left)
+        end, left = last[int(tree.feature[node])], bool(tree.missing_left[node])
+        if node in sides or left or tree.threshold[node] >= end:
+            sides[node] = beyond(tree.decision(node), end, left)
     return replace(tree, sides=sides)
-
-
-def plain_sides(threshold: float) -> Sides:
-    """Return the sides of ``x <= threshold``."""
-    return Sides(np.array([threshold]), np.array([True, False]))
 
 
 def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> Sides:
@@ -262,7 +253,7 @@ def single_precision(operations: int) -> float:
     return operations * _UNIT / (1.0 - operations * _UNIT) * (1.0 + 1e-9)
 
 
-def largest_values(trees: Sequence[Tree | Branching], scores: int) -> FloatArray:
+def largest_values(trees: Sequence[Tree], scores: int) -> FloatArray:
     """Return the sum over trees of the largest magnitude of a leaf's value, shape (scores,)."""
     each = [np.abs(numbers).max(axis=0) for numbers in (dense(tree.value) for tree in trees)]
     if scores == 1:  # rounded in pairs

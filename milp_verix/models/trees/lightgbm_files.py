@@ -23,12 +23,8 @@ _WITH_EACH_LEAF = ("leaf_weight", "leaf_count")
 _EACH_LEAF = ("leaf_value",)
 _SETS = ("cat_boundaries", "cat_threshold")
 _REAL = (
-    "threshold",
-    "split_gain",
-    "internal_value",
-    "internal_weight",
-    "leaf_value",
-    "leaf_weight",
+    *("threshold", "split_gain", "internal_value", "internal_weight"),
+    *("leaf_value", "leaf_weight"),
 )
 _MISSING_ENDS = 12
 """Two bits of a decision's type, and missing values that are none, zeros or NaN."""

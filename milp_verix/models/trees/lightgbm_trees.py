@@ -105,7 +105,6 @@ class LightgbmRunner:
     rounds: int
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return probabilities, or scores if there are none."""
         if self.link in (None, "identity"):
             return self.sums(rows) / self.rounds
         return np.asarray(self._booster.predict(rows))
@@ -215,7 +214,11 @@ def _sides(kinds: Any, thresholds: FloatArray, fields: Mapping[str, str]) -> dic
     found = {}
     for node in np.flatnonzero(kinds & _CATEGORICAL):
         place = int(thresholds[node])
-        found[int(node)] = _category_sides(words[bounds[place] : bounds[place + 1]])
+        bits = (words[bounds[place] : bounds[place + 1], None] >> np.arange(_WORD)) & 1
+        member = np.concatenate([[False], bits.reshape(-1).astype(bool), [False]])
+        ends = np.nextafter(np.arange(len(member) - 1, dtype=np.float64), -np.inf)
+        ends[0] = -1.0  # numbers above it have the code 0
+        found[int(node)] = Sides(ends, member)
     for node in np.flatnonzero((kinds & _CATEGORICAL == 0) & (kinds >> 2 == _ZERO_IS_MISSING)):
         threshold, default = float(thresholds[node]), bool(kinds[node] & _DEFAULT_LEFT)
         ends = np.unique([_BEFORE_ZERO, _ZERO, _with_zeros(np.array(threshold))])
@@ -223,13 +226,3 @@ def _sides(kinds: Any, thresholds: FloatArray, fields: Mapping[str, str]) -> dic
         zero = np.abs(inside) <= _ZERO
         found[int(node)] = Sides(ends, np.where(zero, default, inside <= threshold))
     return found
-
-
-def _category_sides(words: Any) -> Sides:
-    """Return the sides of a set of codes, given as the words of a bit set."""
-    bits = (words[:, None] >> np.arange(_WORD)) & 1
-    member = np.concatenate([[False], bits.reshape(-1).astype(bool), [False]])
-    codes = np.arange(len(member) - 1, dtype=np.float64)
-    ends = np.nextafter(codes, -np.inf)
-    ends[0] = -1.0  # numbers above it have the code 0
-    return Sides(ends, member)

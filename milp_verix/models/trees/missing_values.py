@@ -39,15 +39,12 @@ class MissingRunner:
     last: Mapping[int, float]
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the outputs of the model."""
         return self.inner.outputs(self._with_nan(rows))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return the sums before the link."""
         return self.inner.sums(self._with_nan(rows))
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Return the classes that ``predict`` gives."""
         return self.inner.classes(self._with_nan(rows))
 
     def _with_nan(self, rows: FloatArray) -> FloatArray:

@@ -94,7 +94,6 @@ class SklearnRunner:
         return ranks_of(self.outputs(rows))
 
     def classes(self, rows: FloatArray) -> IntArray | None:
-        """Run ``predict``; return the numbers of its classes."""
         if not hasattr(self.model, "classes_"):
             return None
         found = self.model.predict(self._table(rows))
@@ -255,7 +254,7 @@ def _tree(stored: Any) -> Branching:
         np.where(leaf, places, stored.children_left).astype(np.intp),
         np.where(leaf, places, stored.children_right).astype(np.intp),
         thinned(np.asarray(stored.value[:, 0, :], dtype=np.float64), leaf),
-        np.asarray(stored.missing_go_to_left, dtype=bool),
+        missing_left=np.asarray(stored.missing_go_to_left, dtype=bool),
     )
 
 

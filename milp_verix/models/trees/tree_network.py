@@ -49,20 +49,17 @@ class TreeNetwork(LoadedModel):
 
     @property
     def ensemble(self) -> TreeEnsemble:
-        """The trees."""
         node = self.ir.nodes[-1]
         assert isinstance(node, TreeEnsemble)
         return node
 
     @property
     def runtime(self) -> dict[str, str]:
-        """The library and its version."""
         name, _, version = self.library.rpartition(" ")
         return {name: version} if name else {}
 
     @property
     def tie_rule(self) -> TieRule:
-        """The library's rule for ties."""
         return TieRule(self.upper_at_tie, self.step)
 
     @property
@@ -71,7 +68,6 @@ class TreeNetwork(LoadedModel):
         return self.facts.regressor is None
 
     def outputs_at(self, x: ArrayLike) -> NDArray[np.floating]:
-        """Run the library's own prediction at ``x`` and return its outputs, shape (m,)."""
         return np.asarray(self.outputs(self.as_input(x).astype(np.float64))[0])
 
     def scores_at(self, x: ArrayLike) -> NDArray[np.floating]:

@@ -108,11 +108,9 @@ class XgboostRunner:
 
     @property
     def link(self) -> Link:
-        """The function from the scores to the outputs."""
         return _LINKS.get(self.objective, "identity") if self.classifies else "identity"
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return probabilities, or scores if there are none."""
         scores = self.link == "identity"
         if self.wrapped and not scores:
             found = self.model.predict_proba(rows)
@@ -124,7 +122,6 @@ class XgboostRunner:
         return np.asarray(found - np.float32(self.turn))
 
     def sums(self, rows: FloatArray) -> NDArray[np.floating]:
-        """Return margins, which XGBoost tells before each link."""
         given = rows if self.wrapped else self._matrix(rows)
         return np.asarray(self.model.predict(given, output_margin=True))
 
@@ -249,8 +246,8 @@ def _branchings(
     )
     each = zip(*(np.split(array, np.cumsum(sizes)[:-1]) for array in arrays), strict=True)
     return tuple(
-        Branching(*parts, _sides(tree), slice(group, group + 1))  # type: ignore[call-arg]
-        for parts, tree, group in zip(each, trees, groups, strict=False)
+        Branching(f, t, l, r, v, slice(group, group + 1), missing_left=missing, sides=_sides(tree))
+        for (f, t, l, r, v, missing), tree, group in zip(each, trees, groups, strict=False)
     )
 
 

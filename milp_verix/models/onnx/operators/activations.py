@@ -5,15 +5,15 @@ function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at m
 value is the number 0 or 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
 import onnx
 
 from milp_verix.models.onnx.builder import Builder
+from milp_verix.models.onnx.graph import FLOAT_TYPES
 from milp_verix.models.onnx.operators.products import multiply, reciprocal
-from milp_verix.models.onnx.operators.selection import FLOAT_TYPES
 from milp_verix.models.onnx.registry import NodeContext, OperatorFunction, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
@@ -24,8 +24,6 @@ from milp_verix.models.onnx.symbol import (
     broadcast,
     join,
     ratio,
-    scale,
-    times,
 )
 from verix_encodings.arrays import IntArray
 
@@ -35,25 +33,17 @@ _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose n
 _FAR = 2.0**20
 
 
-def _one() -> Symbol:
-    return as_symbol(np.array(1.0))
-
-
-def _minus(x: Symbol) -> Symbol:
-    return scale(x, -1.0)
-
-
 _OF_ONE: dict[str, tuple[Callable[[Builder, Symbol], Symbol], str]] = {
     "Relu": (Builder.relu, "``max(x, 0)``, elementwise."),
     "Abs": (Builder.absolute, "``|x| = 2 relu(x) − x``."),
-    "Neg": (lambda _, x: _minus(x), "``-x``."),
-    "Not": (lambda builder, x: builder.truth(add(_one(), _minus(x))), "``1 − x``."),
+    "Neg": (lambda _, x: -x, "``-x``."),
+    "Not": (lambda builder, x: builder.truth(1.0 - x), "``1 − x``."),
     "Floor": (
         lambda builder, x: builder.step(x, "floor"),
         "The greatest whole number that is not above.",
     ),
     "Ceil": (
-        lambda builder, x: _minus(builder.step(_minus(x), "floor")),
+        lambda builder, x: -builder.step(-x, "floor"),
         "The least whole number that is not below: ``−⌊−x⌋``.",
     ),
     "Round": (
@@ -61,7 +51,7 @@ _OF_ONE: dict[str, tuple[Callable[[Builder, Symbol], Symbol], str]] = {
         "The nearest whole number, the even one of two.",
     ),
     "Sign": (
-        lambda builder, x: add(builder.step(x, "above"), _minus(builder.step(_minus(x), "above"))),
+        lambda builder, x: builder.step(x, "above") - builder.step(-x, "above"),
         "1, 0 or −1: two steps.",
     ),
     "Sqrt": (Builder.root, "The square root; of a mean of squares it is a norm."),
@@ -118,8 +108,8 @@ def clip(
 @operator("HardSigmoid", attributes=("alpha", "beta"))
 def hard_sigmoid(node: NodeContext, x: Tensor) -> Tensor:
     """``min(max(alpha x + beta, 0), 1)``."""
-    line = scale(as_symbol(x), node.number("alpha", 0.2))
-    return clipped(node, add(line, as_symbol(np.array(node.number("beta", 0.5)))), 0.0, 1.0)
+    line = as_symbol(x) * node.number("alpha", 0.2)
+    return clipped(node, line + node.number("beta", 0.5), 0.0, 1.0)
 
 
 @operator("Shrink", attributes=("lambd", "bias"))
@@ -134,58 +124,16 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
         raise node.unsupported("its lambd is negative")
 
     def drawn(side: Symbol) -> Symbol:
-        beyond = add(side, as_symbol(np.array(-threshold)))
+        beyond = side - threshold
         line = node.builder.relu(beyond)
-        return add(line, scale(node.builder.step(beyond, "above"), jump)) if jump else line
+        return line + node.builder.step(beyond, "above") * jump if jump else line
 
-    return add(drawn(as_symbol(x)), _minus(drawn(_minus(as_symbol(x)))))
+    return drawn(as_symbol(x)) - drawn(-as_symbol(x))
 
 
 @operator("Max")
-def max_(node: NodeContext, *xs: Tensor) -> Tensor:
+def greatest(node: NodeContext, *xs: Tensor) -> Symbol:
     """The greatest of any number of tensors, broadcast; constants among them are one ReLU."""
-    return _greatest(node, xs)
-
-
-@operator("Min")
-def min_(node: NodeContext, *xs: Tensor) -> Tensor:
-    """The least of any number of tensors, broadcast; constants among them are one ReLU."""
-    opposite = [_minus(x) if isinstance(x, Symbol) else -x.astype(np.float64) for x in xs]
-    return _minus(_greatest(node, opposite))
-
-
-def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
-    slope = slope.astype(np.float64)
-    if np.any(np.abs(slope) > _STEEP):
-        below = node.builder.relu(scale(x, -1.0))
-        return add(node.builder.relu(x), scale(times(below, slope), -1.0))
-    return add(times(x, slope), times(node.builder.relu(x), 1.0 - slope))
-
-
-def clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None) -> Symbol:
-    """Return ``min(max(x, low), high)``; None does not limit."""
-    if low is not None and high is not None and low > high:
-        # ONNX takes the maximum first
-        return add(scale(x, 0.0), as_symbol(np.array(high)))
-    if low is not None:
-        x = at_least(node, x, np.array(low))
-    return x if high is None else at_most(node, x, np.array(high))
-
-
-def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
-    """Return ``max(x, low) = low + relu(x − low)``, broadcast."""
-    end = as_symbol(low)
-    if np.any(np.abs(low) > _FAR):
-        return add(x, node.builder.relu(add(end, scale(x, -1.0))))
-    return add(end, node.builder.relu(add(x, scale(end, -1.0))))
-
-
-def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
-    """Return ``min(x, high) = high − relu(high − x)``, broadcast."""
-    return scale(at_least(node, scale(x, -1.0), -high.astype(np.float64)), -1.0)
-
-
-def _greatest(node: NodeContext, xs: Sequence[Tensor]) -> Symbol:
     symbols = [x for x in xs if isinstance(x, Symbol)]
     constants = [x for x in xs if not isinstance(x, Symbol)]
     greatest = symbols[0]
@@ -199,20 +147,53 @@ def _greatest(node: NodeContext, xs: Sequence[Tensor]) -> Symbol:
     return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
 
 
-_WHOLE_TYPES = (
-    onnx.TensorProto.INT8,
-    onnx.TensorProto.INT16,
-    onnx.TensorProto.INT32,
-    onnx.TensorProto.INT64,
-)
+@operator("Min")
+def min_(node: NodeContext, *xs: Tensor) -> Tensor:
+    """The least of any number of tensors, broadcast; constants among them are one ReLU."""
+    opposite = [-x if isinstance(x, Symbol) else -x.astype(np.float64) for x in xs]
+    return -greatest(node, *opposite)
+
+
+def _sloped(node: NodeContext, x: Symbol, slope: Constant) -> Symbol:
+    slope = slope.astype(np.float64)
+    if np.any(np.abs(slope) > _STEEP):
+        below = node.builder.relu(-x)
+        return node.builder.relu(x) - below * slope
+    return x * slope + node.builder.relu(x) * (1.0 - slope)
+
+
+def clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None) -> Symbol:
+    """Return ``min(max(x, low), high)``; None does not limit."""
+    if low is not None and high is not None and low > high:
+        # ONNX takes the maximum first
+        return x * 0.0 + high
+    if low is not None:
+        x = at_least(node, x, np.array(low))
+    return x if high is None else at_most(node, x, np.array(high))
+
+
+def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
+    """Return ``max(x, low) = low + relu(x − low)``, broadcast."""
+    end = as_symbol(low)
+    if np.any(np.abs(low) > _FAR):
+        return x + node.builder.relu(end - x)
+    return end + node.builder.relu(x - end)
+
+
+def at_most(node: NodeContext, x: Symbol, high: Constant) -> Symbol:
+    """Return ``min(x, high) = high − relu(high − x)``, broadcast."""
+    return -at_least(node, -x, -high.astype(np.float64))
+
+
+_WHOLE_TYPES = [onnx.TensorProto.DataType.Value(f"INT{bits}") for bits in (8, 16, 32, 64)]
 
 
 @operator("ThresholdedRelu", attributes=("alpha",))
 def thresholded_relu(node: NodeContext, x: Tensor) -> Tensor:
     """``x`` where it is above ``alpha``, 0 elsewhere: a ReLU of ``x − alpha``, and its step."""
     alpha = node.number("alpha", 1.0)
-    beyond = add(as_symbol(x), as_symbol(np.array(-alpha)))
-    return add(node.builder.relu(beyond), scale(node.builder.step(beyond, "above"), alpha))
+    beyond = as_symbol(x) - alpha
+    return node.builder.relu(beyond) + node.builder.step(beyond, "above") * alpha
 
 
 @operator("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
@@ -220,29 +201,29 @@ def compare(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """The truth of a comparison: a step of the difference."""
     one, other = (a, b) if node.operator.startswith("Greater") else (b, a)
     form = "reached" if node.operator.endswith("Equal") else "above"
-    gap = add(as_symbol(one), _minus(as_symbol(other)))
+    gap = as_symbol(one) - other
     return node.builder.truth(node.builder.step(gap, form))
 
 
 @operator("Equal")
 def equal(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """The truth of an equation: neither is above the other."""
-    return _is_zero(node, add(as_symbol(a), _minus(as_symbol(b))))
+    return _is_zero(node, as_symbol(a) - b)
 
 
 def _is_zero(node: NodeContext, x: Symbol) -> Symbol:
-    ends = (node.builder.step(side, "reached") for side in (x, _minus(x)))
-    return node.builder.truth(add(add(*ends), _minus(_one())))
+    ends = (node.builder.step(side, "reached") for side in (x, -x))
+    return node.builder.truth(add(*ends) - 1.0)
 
 
 @operator("And", "Or", "Xor")
 def combine(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """Both: ``relu(a + b − 1)``; one at least: ``a + b`` less that; one alone: less it twice."""
     total = add(*(as_symbol(x if isinstance(x, Symbol) else x.astype(float)) for x in (a, b)))
-    both = node.builder.relu(add(total, _minus(_one())))
+    both = node.builder.relu(total - 1.0)
     if node.operator == "And":
         return node.builder.truth(both)
-    return node.builder.truth(add(total, scale(both, -1.0 if node.operator == "Or" else -2.0)))
+    return node.builder.truth(total + both * (-1.0 if node.operator == "Or" else -2.0))
 
 
 @operator("Where")
@@ -257,10 +238,10 @@ def where(node: NodeContext, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
             return np.where(chosen, *(np.broadcast_to(index, shape) for index in indices))
 
         return join([one, other], pick)
-    gap = add(one, _minus(other))
+    gap = one - other
     if gap.terms:
-        return add(other, multiply(node.builder, condition, gap))
-    return add(other, times(broadcast(condition, shape), gap.bias.reshape(gap.shape)))
+        return other + multiply(node.builder, condition, gap)
+    return other + broadcast(condition, shape) * gap.bias.reshape(gap.shape)
 
 
 @operator("Cast", attributes=("to", "saturate", "round_mode"), keeps_scores=True)
@@ -277,11 +258,11 @@ def cast(node: NodeContext, x: Tensor) -> Tensor:
     if x.tail is not None:
         raise node.unsupported("a cast of scores to anything but a floating-point type rounds")
     if to == onnx.TensorProto.BOOL:
-        return node.builder.truth(add(_one(), _minus(_is_zero(node, x))))
+        return node.builder.truth(1.0 - _is_zero(node, x))
     if to not in _WHOLE_TYPES:
         raise node.unsupported("it casts to a type that is neither floating-point nor signed")
     if node.builder.is_whole(x):
         return x
-    sides = (node.builder.relu(side) for side in (x, _minus(x)))
+    sides = (node.builder.relu(side) for side in (x, -x))
     low, high = (node.builder.step(side, "floor") for side in sides)
-    return add(low, _minus(high))
+    return low - high

@@ -15,32 +15,23 @@ from milp_verix.models.onnx.symbol import (
     Constant,
     Symbol,
     Tensor,
-    add,
     as_symbol,
     check_nonzeros,
     dot,
     join,
     moved,
     rearrange,
-    scale,
-    times,
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
 
-
-@operator(
-    "Attention",
-    attributes=(
-        "is_causal",
-        "kv_num_heads",
-        "q_num_heads",
-        "qk_matmul_output_mode",
-        "scale",
-        "softcap",
-        "softmax_precision",
-    ),
+_ATTENDING = (
+    *("is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode"),
+    *("scale", "softcap", "softmax_precision"),
 )
+
+
+@operator("Attention", attributes=_ATTENDING)
 def attention(
     node: NodeContext, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None
 ) -> Tensor:
@@ -58,12 +49,12 @@ def attention(
     repeat = q.shape[1] // k.shape[1]
     k, v = (moved(x, lambda index: np.repeat(index, repeat, 1)) for x in (k, v))
     factor = node.number("scale", 0.0) or 1.0 / math.sqrt(q.shape[-1])
-    scores = scale(matrix_product(node, q, moved(k, lambda index: index.swapaxes(-1, -2))), factor)
+    scores = matrix_product(node, q, moved(k, lambda index: index.swapaxes(-1, -2))) * factor
     cap = node.number("softcap", 0.0)
     if mask is not None or node.integer("is_causal", 0):
-        scores = add(scores, as_symbol(_mask(node, mask, scores.shape)))
+        scores = scores + _mask(node, mask, scores.shape)
     if cap:
-        scores = scale(node.builder.smooth(scale(scores, 1.0 / cap), TANH), cap)
+        scores = node.builder.smooth(scores * (1.0 / cap), TANH) * cap
     weights = node.builder.softmax(scores, (3,))
     result = matrix_product(node, weights, v)
     if not flat:
@@ -172,17 +163,16 @@ def _gates(x: Symbol, count: int) -> list[Symbol]:
     return [gate(k) for k in range(count)]
 
 
+def _total(node: NodeContext, weights: Weights, x: Symbol, hidden: Symbol) -> Symbol:
+    w, r, b, _ = weights
+    shift = b[: b.size // 2] + b[b.size // 2 :]
+    return matrix_product(node, x, w.T) + matrix_product(node, hidden, r.T) + shift
+
+
 def _rnn_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
     """``h ← f(W x + R h + b)``."""
-    f, (w, r, b, _) = _function(node, names[0]), weights
-    shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
-
-    def step(x: Symbol, state: State) -> State:
-        return (
-            f(add(add(matrix_product(node, x, w.T), matrix_product(node, state[0], r.T)), shift)),
-        )
-
-    return step
+    f = _function(node, names[0])
+    return lambda x, state: (f(_total(node, weights, x, state[0])),)
 
 
 def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
@@ -190,19 +180,17 @@ def _lstm_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     Peepholes add ``P c`` to the gates, to ``o`` that of the new ``c``.
     """
-    (f, g, h), (w, r, b, p) = (_function(node, name) for name in names), weights
+    (f, g, h), p = (_function(node, name) for name in names), weights[3]
     of_into, of_out, of_forget = np.split(p, 3)
-    shift = as_symbol(b[: b.size // 2] + b[b.size // 2 :])
 
     def step(x: Symbol, state: State) -> State:
         hidden, cell = state
-        total = add(add(matrix_product(node, x, w.T), matrix_product(node, hidden, r.T)), shift)
-        into, out, forget, new = _gates(total, 4)
+        into, out, forget, new = _gates(_total(node, weights, x, hidden), 4)
         if p.any():
-            into, forget = add(into, times(cell, of_into)), add(forget, times(cell, of_forget))
+            into, forget = into + cell * of_into, forget + cell * of_forget
         kept = product(node.builder, f(forget), cell)
-        cell = add(kept, product(node.builder, f(into), g(new)))
-        out = add(out, times(cell, of_out)) if p.any() else out
+        cell = kept + product(node.builder, f(into), g(new))
+        out = out + cell * of_out if p.any() else out
         return product(node.builder, f(out), h(cell)), cell
 
     return step
@@ -216,21 +204,19 @@ def _gru_cell(node: NodeContext, weights: Weights, names: list[str]) -> Cell:
 
     def step(x: Symbol, state: State) -> State:
         (hidden,) = state
-        inner = add(matrix_product(node, x, w.T), as_symbol(of_input))
+        inner = matrix_product(node, x, w.T) + of_input
         update_x, reset_x, new_x = _gates(inner, 3)
-        outer = add(matrix_product(node, hidden, r.T), as_symbol(of_state))
+        outer = matrix_product(node, hidden, r.T) + of_state
         update_h, reset_h, new_h = _gates(outer, 3)
-        update, reset = f(add(update_x, update_h)), f(add(reset_x, reset_h))
+        update, reset = f(update_x + update_h), f(reset_x + reset_h)
         if node.integer("linear_before_reset", 0):
             gated = product(node.builder, reset, new_h)
         else:
             kept = product(node.builder, reset, hidden)
-            gated = add(
-                matrix_product(node, kept, r[2 * size :].T), as_symbol(of_state[2 * size :])
-            )
-        new = g(add(new_x, gated))
-        gap = add(hidden, scale(new, -1.0))
-        return (add(new, product(node.builder, update, gap)),)
+            gated = matrix_product(node, kept, r[2 * size :].T) + of_state[2 * size :]
+        new = g(new_x + gated)
+        gap = hidden - new
+        return (new + product(node.builder, update, gap),)
 
     return step
 

@@ -19,13 +19,10 @@ from milp_verix.models.onnx.symbol import (
     as_symbol,
     check_elements,
     check_nonzeros,
-    divide,
     dot,
     linear,
     moved,
     rearrange,
-    scale,
-    times,
 )
 from verix_encodings.arrays import IntArray
 
@@ -33,13 +30,13 @@ from verix_encodings.arrays import IntArray
 @operator("Add")
 def add_(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a + b``, broadcast."""
-    return add(as_symbol(a), as_symbol(b))
+    return as_symbol(a) + b
 
 
 @operator("Sub", of_scores=complement)
 def sub(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a - b``, broadcast."""
-    return add(as_symbol(a), scale(as_symbol(b), -1.0))
+    return as_symbol(a) - b
 
 
 @operator("Mul", of_scores=gated)
@@ -49,7 +46,7 @@ def mul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
         a, b = b, a
     if isinstance(b, Symbol):
         return multiply(node.builder, as_symbol(a), b)
-    return times(as_symbol(a), b)
+    return as_symbol(a) * b
 
 
 @operator("Div")
@@ -57,7 +54,7 @@ def div(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a / b``, broadcast."""
     if isinstance(b, Symbol):
         return quotient(node.builder, a, b)
-    return divide(as_symbol(a), b)
+    return as_symbol(a) / b
 
 
 @operator("Sum")
@@ -69,13 +66,7 @@ def sum_(node: NodeContext, *xs: Tensor) -> Tensor:
 @operator("Mean")
 def mean(node: NodeContext, *xs: Tensor) -> Tensor:
     """The mean of any number of tensors, broadcast."""
-    return divide(reduce(add, map(as_symbol, xs)), np.array(len(xs)))
-
-
-@operator("MatMul")
-def matmul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
-    """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
-    return matrix_product(node, a, b)
+    return reduce(add, map(as_symbol, xs)) / len(xs)
 
 
 @operator("Gemm", attributes=("alpha", "beta", "transA", "transB"))
@@ -85,17 +76,18 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
         raise node.malformed(f"it multiplies tensors of shapes {a.shape} and {b.shape}")
     a = moved(a, np.transpose) if node.integer("transA", 0) else a
     b = moved(b, np.transpose) if node.integer("transB", 0) else b
-    product = scale(as_symbol(matrix_product(node, a, b)), node.number("alpha", 1.0))
+    product = matrix_product(node, a, b) * node.number("alpha", 1.0)
     if c is None:
         return product
-    total = add(product, scale(as_symbol(c), node.number("beta", 1.0)))
+    total = product + as_symbol(c) * node.number("beta", 1.0)
     if total.shape != product.shape:
         raise node.malformed(f"C of shape {c.shape} does not fit a product {product.shape}")
     return total
 
 
+@operator("MatMul")
 def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
-    """Return ``a @ b`` by numpy's rules."""
+    """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
     if not isinstance(b, Symbol):
         a = as_symbol(a)
     left = a.indices if isinstance(a, Symbol) else a
@@ -171,7 +163,7 @@ def _biased(node: NodeContext, x: Symbol, w: Constant, b: Constant | None) -> Sy
         return x
     if b.shape != x.shape[1:2]:
         raise node.malformed(f"a bias of shape {b.shape} does not fit weights {w.shape}")
-    return add(x, as_symbol(b.reshape(-1, *(1,) * (x.ndim - 2))))
+    return x + b.reshape(-1, *(1,) * (x.ndim - 2))
 
 
 def _matrix(

@@ -1,7 +1,6 @@
 """Sums, means, maxima and norms over dimensions, tensors divided by norms, and normalisation."""
 
 from collections.abc import Callable
-from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -14,13 +13,9 @@ from milp_verix.models.onnx.symbol import (
     Shape,
     Symbol,
     Tensor,
-    add,
     as_symbol,
-    centred,
     dot,
     rearrange,
-    scale,
-    times,
 )
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import EXP, LOG, SQUARE, power
@@ -66,14 +61,10 @@ def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
 
 def by_norm(node: NodeContext, x: Symbol, form: str, axis: int) -> Symbol:
     """Return ``x`` divided by its norm along ``axis``."""
-    if not -x.ndim <= axis < x.ndim:
-        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
+    columns = x.over([node.axis(axis, x.shape)])
     if form not in ("L1", "L2", "MAX"):
         raise node.malformed(f"norm is {form!r}")
-    columns = np.moveaxis(np.expand_dims(x.indices, -1), axis % x.ndim, -1)
-    columns = np.moveaxis(columns, -2, axis % x.ndim)
-    lengths = norm(node.builder, x, columns, form)
-    return quotient(node.builder, x, lengths)
+    return quotient(node.builder, x, norm(node.builder, x, columns, form))
 
 
 @operator("LpNormalization", attributes=("axis", "p"))
@@ -103,7 +94,7 @@ _REDUCED: dict[str, _Reduction] = {
     "ReduceMean": lambda _, x, columns: dot(
         x, columns, np.full(columns.shape[-1], 1 / columns.shape[-1])
     ),
-    "ReduceMin": lambda builder, x, columns: scale(builder.maximum(scale(x, -1.0), columns), -1.0),
+    "ReduceMin": lambda builder, x, columns: -builder.maximum(-x, columns),
     "ReduceProd": _product,
     "ReduceSum": lambda _, x, columns: summed(x, columns),
 }
@@ -127,15 +118,11 @@ def reduce_(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     operation = (_REDUCED | _OF_EACH)[node.operator]
     if not along:
         return operation(node.builder, x, x.indices[..., None]) if single else x
-    kept = [axis for axis in range(x.ndim) if axis not in along]
-    width = prod(x.shape[axis] for axis in along)
-    if not width:
+    columns = x.over(along)
+    if not columns.shape[-1]:
         raise node.malformed(f"it reduces nothing: a tensor of shape {x.shape}")
-    keep = node.integer("keepdims", 1)
-    shape = [
-        1 if axis in along else x.shape[axis] for axis in range(x.ndim) if keep or axis in kept
-    ]
-    columns = x.indices.transpose(*kept, *along).reshape(*shape, width)
+    if not node.integer("keepdims", 1):
+        columns = np.squeeze(columns, tuple(along))
     return operation(node.builder, x, columns)
 
 
@@ -143,20 +130,18 @@ def standardised(
     builder: Builder, x: Symbol, axes: tuple[int, ...], epsilon: float, *, centre: bool = True
 ) -> Symbol:
     """Return ``(x − mean) / √(variance + ε)`` over ``axes``; without ``centre``, by the squares."""
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    shape = tuple(1 if axis in axes else x.shape[axis] for axis in range(x.ndim))
-    columns = x.indices.transpose(*kept, *axes).reshape(*shape, -1)
+    columns = x.over(axes)
     weights = np.full(columns.shape[-1], 1.0 / columns.shape[-1])
-    x = centred(x, axes) if centre else x
+    x = x - dot(x, columns, weights) if centre else x
     variance = dot(builder.smooth(x, SQUARE), columns, weights)
-    shifted = add(variance, as_symbol(np.array(epsilon)))
+    shifted = variance + epsilon
     return quotient(builder, x, builder.root(shifted))
 
 
 def affine_by(x: Symbol, gain: Tensor | None, shift: Tensor | None) -> Symbol:
     """Return ``gain x + shift`` of constants, broadcast."""
-    result = x if gain is None else times(x, np.asarray(gain))
-    return result if shift is None else add(result, as_symbol(shift))
+    result = x if gain is None else x * np.asarray(gain)
+    return result if shift is None else result + shift
 
 
 @operator(
@@ -186,15 +171,15 @@ def batch_normalization(  # noqa: PLR0917 (the inputs of the node)
         raise node.malformed("a variance is not positive")
     factor = gain / np.sqrt(spread)
     side = (channels, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (channels,)
-    moved = add(as_symbol(x), as_symbol(-centre.reshape(side)))
-    return add(times(moved, factor.reshape(side)), as_symbol(shift.reshape(side)))
+    moved = as_symbol(x) - centre.reshape(side)
+    return moved * factor.reshape(side) + shift.reshape(side)
 
 
 @operator("ai.onnx.ml.Scaler", attributes=("offset", "scale"))
 def scaler(node: NodeContext, x: Tensor) -> Tensor:
     """``(x − offset) · scale``, by one number or one for each feature: scikit-learn's scalers."""
     offset, scale = (_features(node, name, x.shape[-1]) for name in ("offset", "scale"))
-    return times(add(as_symbol(x), as_symbol(-offset)), scale)
+    return (as_symbol(x) - offset) * scale
 
 
 def _features(node: NodeContext, name: str, features: int) -> Constant:
@@ -260,10 +245,7 @@ def lrn(node: NodeContext, x: Tensor) -> Tensor:
     mask = inside.reshape(channels, *(1,) * (x.ndim - 2), size)
     columns = np.where(mask, columns, -1)
     total = dot(node.builder.smooth(x, SQUARE), columns, np.ones(size))
-    base = add(
-        times(total, np.array(node.number("alpha", 0.0001) / size)),
-        as_symbol(np.array(node.number("bias", 1.0))),
-    )
+    base = total * (node.number("alpha", 0.0001) / size) + node.number("bias", 1.0)
     beta = node.number("beta", 0.75)
     if beta <= 0:
         raise node.unsupported("its exponent is not positive")
@@ -273,10 +255,8 @@ def lrn(node: NodeContext, x: Tensor) -> Tensor:
 def _by_last_axes(
     node: NodeContext, x: Symbol, gain: Tensor, shift: Tensor | None, *, centre: bool = True
 ) -> Symbol:
-    axis, epsilon = node.integer("axis", -1), node.number("epsilon", 1e-5)
-    if not -x.ndim <= axis < x.ndim:
-        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
-    axes = tuple(range(axis % x.ndim, x.ndim))
+    axis = node.axis(node.integer("axis", -1), x.shape)
+    axes, epsilon = tuple(range(axis, x.ndim)), node.number("epsilon", 1e-5)
     normalised = standardised(node.builder, x, axes, epsilon, centre=centre)
     moved = None if shift is None else _constant(node, shift)
     return affine_by(normalised, _constant(node, gain), moved)

@@ -179,23 +179,20 @@ _NEAREST: dict[str, Callable[[Positions], Positions]] = {
 @operator("Upsample", attributes=("mode", "scales"))
 def upsample(node: NodeContext, x: Tensor, scales: Tensor | None = None) -> Tensor:
     """Every element repeated, ``scales`` times along each dimension, or means of near ones."""
-    return _repeated(node, as_symbol(x), scales)
+    x, factors = as_symbol(x), node.numbers("scales") if scales is None else _numbers(node, scales)
+    if factors is None or len(factors) != x.ndim or min(factors, default=1) < 1:
+        raise node.malformed(f"scales {factors} do not fit an input {x.shape}")
+    sizes = [int(np.float32(n) * np.float32(s)) for n, s in zip(x.shape, factors, strict=True)]
+    return _resized(node, x, sizes, factors, ("asymmetric", "floor"))
 
 
-@operator(
-    "Resize",
-    attributes=(
-        "antialias",
-        "axes",
-        "coordinate_transformation_mode",
-        "cubic_coeff_a",
-        "exclude_outside",
-        "extrapolation_value",
-        "keep_aspect_ratio_policy",
-        "mode",
-        "nearest_mode",
-    ),
+_RESIZING = (
+    *("antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside"),
+    *("extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"),
 )
+
+
+@operator("Resize", attributes=_RESIZING)
 def resize(
     node: NodeContext,
     x: Tensor,
@@ -206,7 +203,7 @@ def resize(
     """The nearest element, or the mean of near ones by distance, by ``scales`` or ``sizes``."""
     x = as_symbol(x)
     if node.opset < 11:
-        return _repeated(node, x, roi)  # version 10 is Upsample by another name
+        return upsample(node, x, roi)  # version 10 is Upsample by another name
     if node.integers("axes") is not None or node.integer("antialias", 0):
         raise node.unsupported("it resizes only some axes, or smooths")
     if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
@@ -224,14 +221,6 @@ def resize(
     coordinates = node.text("coordinate_transformation_mode", "half_pixel")
     rounding = node.text("nearest_mode", "round_prefer_floor")
     return _resized(node, x, wanted, factors, (coordinates, rounding))
-
-
-def _repeated(node: NodeContext, x: Symbol, scales: Tensor | None) -> Symbol:
-    factors = node.numbers("scales") if scales is None else _numbers(node, scales)
-    if factors is None or len(factors) != x.ndim or min(factors, default=1) < 1:
-        raise node.malformed(f"scales {factors} do not fit an input {x.shape}")
-    sizes = [int(np.float32(n) * np.float32(s)) for n, s in zip(x.shape, factors, strict=True)]
-    return _resized(node, x, sizes, factors, ("asymmetric", "floor"))
 
 
 def _resized(

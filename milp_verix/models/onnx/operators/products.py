@@ -14,8 +14,6 @@ from milp_verix.models.onnx.symbol import (
     check_nonzeros,
     parts_of,
     ratio,
-    scale,
-    times,
 )
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.bounds.curves import (
@@ -43,7 +41,7 @@ def multiply(builder: Builder, a: Symbol, b: Symbol) -> Symbol:
     """Return ``a * b``, broadcast; a square or an activation where it is one."""
     factor = ratio(a, b)
     if factor is not None:
-        return scale(builder.smooth(b, SQUARE), factor)
+        return builder.smooth(b, SQUARE) * factor
     for x, gate in ((a, b), (b, a)):
         found = _cube(builder, x, gate) or _gated(builder, x, gate)
         if found is not None:
@@ -74,9 +72,9 @@ def reciprocal(builder: Builder, x: Symbol) -> Symbol:
     if line is not None and known is not None:
         function, argument = known
         if function.name == "sqrt" and line[2] == 0.0:
-            return scale(builder.smooth(argument, power(-0.5)), 1.0 / line[1])
+            return builder.smooth(argument, power(-0.5)) * (1.0 / line[1])
         if function is EXP and line[1] == line[2]:
-            return scale(builder.smooth(scale(argument, -1.0), SIGMOID), 1.0 / line[1])
+            return builder.smooth(-argument, SIGMOID) * (1.0 / line[1])
     return builder.smooth(x, RECIPROCAL)
 
 
@@ -84,7 +82,7 @@ def quotient(builder: Builder, a: Tensor, b: Symbol) -> Symbol:
     """Return ``a / b``, broadcast."""
     inverse = reciprocal(builder, b)
     if not isinstance(a, Symbol):
-        return times(inverse, a)
+        return inverse * a
     limit = _limit(builder, a, b)
     if limit is None:
         return multiply(builder, a, inverse)
@@ -97,7 +95,7 @@ def _limit(builder: Builder, a: Symbol, b: Symbol) -> FloatArray | None:
     None if ``b`` is no such root; infinite where ``w`` is zero.
     """
     line = as_line(b)
-    known = None if line is None else builder.norm_of(line[0])
+    known = None if line is None else builder.norms.get(line[0])
     if line is None or known is None or line[2] != 0 or line[1] <= 0:
         return None
     argument, entries, weight = known
@@ -118,7 +116,7 @@ def _cube(builder: Builder, x: Symbol, squared: Symbol) -> Symbol | None:
     inner = ratio(known[1], x) if known is not None and known[0] is SQUARE else None
     if inner is None or squared.shape != x.shape:
         return None
-    return scale(builder.smooth(x, power(3.0)), parts[0][1] * inner**2)
+    return builder.smooth(x, power(3.0)) * (parts[0][1] * inner**2)
 
 
 def _gated(builder: Builder, x: Symbol, gate: Symbol) -> Symbol | None:
@@ -140,7 +138,7 @@ def _gated(builder: Builder, x: Symbol, gate: Symbol) -> Symbol | None:
         inner = as_line(argument)
         before = None if inner is None or inner[1:] != (1.0, 0.0) else builder.argument(inner[0])
         if before is not None and before[0] is SOFTPLUS and ratio(before[1], x) == 1.0:
-            return scale(builder.smooth(x, MISH), slope)
+            return builder.smooth(x, MISH) * slope
     return None
 
 
@@ -149,8 +147,8 @@ def _of_multiple(
 ) -> Symbol:
     """Return ``factor / c · function(c x)``."""
     # a factor of one would be taken as exact
-    argument = scale(x, math.nextafter(1.0, 2.0) if c == 1.0 else c)
-    return scale(builder.smooth(argument, function), factor / c)
+    argument = x * (math.nextafter(1.0, 2.0) if c == 1.0 else c)
+    return builder.smooth(argument, function) * (factor / c)
 
 
 def _gelu_tanh(builder: Builder, x: Symbol, argument: Symbol, factor: float) -> Symbol | None:

@@ -3,7 +3,6 @@
 from math import prod
 
 import numpy as np
-import onnx
 
 from milp_verix.models.onnx.operators.tails import concatenated
 from milp_verix.models.onnx.registry import NodeContext, operator
@@ -18,8 +17,6 @@ from milp_verix.models.onnx.symbol import (
     rearrange,
 )
 from verix_encodings.arrays import IntArray
-
-FLOAT_TYPES = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16)
 
 
 @operator("Identity", keeps_scores=True)
@@ -109,7 +106,7 @@ def concat(node: NodeContext, *xs: Tensor) -> Tensor:
 @operator("Split", attributes=("axis", "split", "num_outputs"))
 def split(node: NodeContext, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
     """The parts of the tensor along ``axis``: of the sizes given, or equal but for the last."""
-    x, axis = as_symbol(x), _axis(node, x, 0)
+    x, axis = as_symbol(x), node.axis(node.integer("axis", 0), x.shape)
     size, count = x.shape[axis], len(node.outputs)
     parts = node.constant_integers("split", split)
     if parts is None:
@@ -164,7 +161,7 @@ def gather(node: NodeContext, x: Tensor, indices: Tensor) -> Tensor:
         raise node.unsupported("its indices depend on the network's input")
     if indices.dtype.kind not in "iu":
         raise node.malformed("its indices are not integers")
-    return _taken(x, indices, _axis(node, x, 0))
+    return _taken(x, indices, node.axis(node.integer("axis", 0), x.shape))
 
 
 @operator("Pad", attributes=("mode", "pads", "value", "paddings"))
@@ -245,13 +242,6 @@ def space_to_depth(node: NodeContext, x: Tensor) -> Tensor:
     shape, order = (n, c, h // block, block, w // block, block), (0, 3, 5, 1, 2, 4)
     result = (n, c * block**2, h // block, w // block)
     return rearrange(x, lambda index: index.reshape(shape).transpose(order).reshape(result))
-
-
-def _axis(node: NodeContext, x: Symbol, default: int) -> int:
-    axis = node.integer("axis", default)
-    if not -x.ndim <= axis < x.ndim:
-        raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
-    return axis
 
 
 def _taken(x: Symbol, indices: IntArray, axis: int) -> Symbol:

@@ -8,7 +8,7 @@ import numpy as np
 from milp_verix.models.onnx.operators.activations import at_least, at_most
 from milp_verix.models.onnx.operators.products import reciprocal
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import Symbol, Tensor, add, as_line, as_symbol, scale, times
+from milp_verix.models.onnx.symbol import Symbol, Tensor, as_line, as_symbol
 from verix_encodings.bounds.curves import (
     COS,
     ELU,
@@ -27,16 +27,8 @@ from verix_encodings.bounds.curves import (
     power,
 )
 
-_PLAIN = {
-    "Cos": COS,
-    "Erf": ERF,
-    "Exp": EXP,
-    "Mish": MISH,
-    "Sin": SIN,
-    "Softplus": SOFTPLUS,
-    "Softsign": SOFTSIGN,
-    "Tanh": TANH,
-}
+_CURVES = (COS, ERF, EXP, MISH, SIN, SOFTPLUS, SOFTSIGN, TANH)
+_PLAIN = {function.name.capitalize(): function for function in _CURVES}
 
 
 @operator(*_PLAIN)
@@ -66,11 +58,11 @@ def pow_(node: NodeContext, x: Tensor, exponent: Tensor) -> Tensor:
         raise node.unsupported("its exponents are not one number")
     shape, a = np.broadcast_shapes(x.shape, exponent.shape), float(exponents[0])
     if shape != x.shape:
-        x = times(x, np.ones(shape))
+        x = x * np.ones(shape)
     if a == 1.0:
         return x
     if a == 0.0:
-        return add(scale(x, 0.0), as_symbol(np.array(1.0)))
+        return x * 0.0 + 1.0
     if a == 0.5:
         return node.builder.root(x)
     if a == -0.5:
@@ -86,9 +78,9 @@ def hard_swish(node: NodeContext, x: Tensor) -> Tensor:
     """
     x, three = as_symbol(x), np.array(3.0)
     clipped = at_most(node, at_least(node, x, -three), three)
-    squared = node.builder.smooth(add(clipped, as_symbol(three / 2)), SQUARE)
-    beyond = node.builder.relu(add(x, as_symbol(-three)))
-    return add(times(add(squared, as_symbol(np.array(-2.25))), np.array(1.0 / 6.0)), beyond)
+    squared = node.builder.smooth(clipped + three / 2, SQUARE)
+    beyond = node.builder.relu(x - three)
+    return (squared - 2.25) * (1.0 / 6.0) + beyond
 
 
 @operator("Gelu", attributes=("approximate",))
@@ -105,8 +97,8 @@ def swish(node: NodeContext, x: Tensor) -> Tensor:
     """``x sigmoid(alpha x) = silu(alpha x) / alpha``."""
     alpha = node.number("alpha", 1.0)
     if alpha == 0:
-        return scale(as_symbol(x), 0.5)
-    return scale(node.builder.smooth(scale(as_symbol(x), alpha), SILU), 1.0 / alpha)
+        return as_symbol(x) * 0.5
+    return node.builder.smooth(as_symbol(x) * alpha, SILU) * (1.0 / alpha)
 
 
 @operator("Elu", attributes=("alpha",))
@@ -120,7 +112,7 @@ def selu(node: NodeContext, x: Tensor) -> Tensor:
     """``gamma elu(x)`` with an ``alpha`` of its own."""
     alpha = node.number("alpha", 1.67326319217681884765625)
     gamma = node.number("gamma", 1.05070102214813232421875)
-    return scale(_elu(node, as_symbol(x), alpha), gamma)
+    return _elu(node, as_symbol(x), alpha) * gamma
 
 
 @operator("Celu", attributes=("alpha",))
@@ -129,10 +121,10 @@ def celu(node: NodeContext, x: Tensor) -> Tensor:
     alpha = node.number("alpha", 1.0)
     if alpha == 0:
         raise node.malformed("attribute 'alpha' is zero")
-    return scale(node.builder.smooth(scale(as_symbol(x), 1.0 / alpha), ELU), alpha)
+    return node.builder.smooth(as_symbol(x) * (1.0 / alpha), ELU) * alpha
 
 
 def _elu(node: NodeContext, x: Symbol, alpha: float) -> Symbol:
     """``α elu₁(x) + (1 − α) relu(x)``: the kink at zero belongs to the ReLU."""
-    smooth = scale(node.builder.smooth(x, ELU), alpha)
-    return smooth if alpha == 1.0 else add(smooth, scale(node.builder.relu(x), 1.0 - alpha))
+    smooth = node.builder.smooth(x, ELU) * alpha
+    return smooth if alpha == 1.0 else smooth + node.builder.relu(x) * (1.0 - alpha)

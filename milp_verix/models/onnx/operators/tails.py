@@ -11,7 +11,7 @@ import numpy as np
 
 from milp_verix.models.onnx.operators.norms import by_norm
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import Symbol, Tail, Tensor, as_symbol, join, ratio, scale
+from milp_verix.models.onnx.symbol import Symbol, Tail, Tensor, as_symbol, join, ratio
 from verix_encodings.bounds.curves import SIGMOID, SILU
 
 
@@ -49,7 +49,7 @@ def complement(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
     if isinstance(a, Symbol) or not isinstance(b, Symbol) or not np.all(a == 1):
         return None
     same_shape = np.broadcast_shapes(a.shape, b.shape) == b.shape
-    return scale(b, -1.0) if _is_sigmoid(b) and same_shape else None
+    return -b if _is_sigmoid(b) and same_shape else None
 
 
 def concatenated(node: NodeContext, *xs: Tensor) -> Symbol | None:
@@ -75,8 +75,8 @@ def gated(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
         c = ratio(gate, x)
         if x.tail is None and _is_sigmoid(gate) and c is not None and c > 0:
             # x σ(c x) = silu(c x) / c
-            inner = x if c == 1.0 else scale(x, c)
-            return scale(node.builder.smooth(inner, SILU), 1.0 / c)
+            inner = x if c == 1.0 else x * c
+            return node.builder.smooth(inner, SILU) * (1.0 / c)
     return None
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from milp_verix import InputError, Inputs, ModelError, explain, load_network
-from milp_verix.models.onnx import behind_transformer
+from milp_verix.models.onnx import exporters
 from tests.support.random_networks import dense_model, random_layers
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -71,9 +71,9 @@ def test_a_network_of_another_width_is_refused() -> None:
 
 
 def test_a_transformer_that_is_misread_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoding = behind_transformer.encoding_of(fitted())
+    encoding = exporters.encoding_of(fitted())
     moved = replace(encoding, matrix=1.001 * encoding.matrix)
-    monkeypatch.setattr(behind_transformer, "encoding_of", lambda *_, **__: moved)
+    monkeypatch.setattr(exporters, "encoding_of", lambda *_, **__: moved)
     for frame in (None, table()):
         with pytest.raises(ModelError, match=r"returns .* rows that differ: \d+ of (64|114)"):
             load_network(model(), transformer=fitted(), example=frame)
