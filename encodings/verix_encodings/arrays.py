@@ -46,6 +46,13 @@ def dense(matrix: Matrix) -> FloatArray:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
+def sizes_of(matrix: Matrix) -> Matrix:
+    """Return ``|M|``, which shares the places of a sparse one; ``abs`` would copy them."""
+    if isinstance(matrix, np.ndarray):
+        return np.abs(matrix)
+    return matrix.__class__((np.abs(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
+
+
 def count_of_entries(matrix: Matrix) -> int:
     """Return the number of entries that ``matrix`` stores."""
     return matrix.size if isinstance(matrix, np.ndarray) else int(matrix.nnz)

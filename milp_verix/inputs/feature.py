@@ -1,5 +1,6 @@
 """Kinds of features: the values that one feature of an input may have, and their names."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -304,7 +305,7 @@ def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
     words = tuple(str(word) if isinstance(word, bool) else word for word in given)
     if not words or not all(isinstance(word, str) and word for word in words):
         raise InputError(f"{name}: values are a list of texts, none empty, got {shown(values)}")
-    if twice := next((word for word in words if words.count(word) > 1), None):
+    if twice := next((word for word, count in Counter(words).items() if count > 1), None):
         way = ", for NaN, None or a word of its own: write one word for all" * (twice == MISSING)
         raise InputError(f"{name}: the value {twice!r} is listed twice{way}")
     return words

@@ -1,6 +1,7 @@
 """Descriptions of inputs taken from a table: a feature for each column, ranges from its values."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -125,7 +126,7 @@ def named_frame(frame: Any) -> Any:
             "df.columns = ['_'.join(map(str, name)) for name in df.columns]"
         )
     names = [str(name) for name in frame.columns]
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise InputError(f"the frame has two columns named {twice!r}: rename or drop one of them")
     return frame.set_axis(names, axis=1)
 

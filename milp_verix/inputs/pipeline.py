@@ -40,12 +40,15 @@ _SCALED = (-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0)
 _SCALES = 4
 """The number of scaled versions of a column that are looked at."""
 _LEAST = 64
+_NUMBERS = 2**23
+"""The most numbers of rows that are made: 20,000 words would have 800 million, in 6.4 GB."""
 _LARGEST = 1e12
 
 
 def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
     """Return rows that hold every value of each column at least twice, mixed at random.
 
+    Of so many words that the rows would be large, they hold some.
     They are as the pipeline takes them, a DataFrame or an array, and as inputs of its network,
     (rows, coordinates). Raises ``ImportError`` where pandas is needed, and not installed.
     """
@@ -54,7 +57,8 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
         _choices(encoding, column, start, lasts.get(start))
         for column, start in zip(encoding.columns, encoding.starts, strict=True)
     ]
-    count = max([_LEAST, *(2 * len(values) for values in choices)])
+    most = max(_LEAST, _NUMBERS // max(1, encoding.matrix.shape[0]))
+    count = max([_LEAST, *(min(2 * len(values), most) for values in choices)])
     rng = np.random.default_rng(0)
     values, parts = dict[str, Any](), [np.empty((count, 0))]
     for column, listed in zip(encoding.columns, choices, strict=True):
@@ -64,7 +68,7 @@ def made_rows(fitted: Any, encoding: TableEncoding) -> tuple[Any, FloatArray]:
         if column.form == "number":
             parts.append(listed[taken][:, None])
         elif column.form == "block":
-            parts.append(np.eye(len(listed))[taken])
+            parts.append((taken[:, None] == np.arange(len(listed))).astype(np.float64))
         else:
             parts.append(taken[:, None].astype(np.float64))
     inputs = np.concatenate(parts, axis=1)

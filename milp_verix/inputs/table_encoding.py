@@ -19,9 +19,11 @@ The tables are the encoders' own answers, so that dropped and rare categories ne
 """
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,7 +44,7 @@ from milp_verix.inputs.fitted import (
     steps_of,
     width_of,
 )
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class _Columns:
     typical: dict[str, list[float]] = field(default_factory=dict)
 
 
+_KEPT: ContextVar[dict[Any, TableEncoding]] = ContextVar("maps read in a block")
+
 _Step: TypeAlias = Callable[[Any, list[_Entry], _Columns], list[_Entry]]
 
 
@@ -91,6 +95,23 @@ def encoding_of(
     given = list(names or names_of(fitted) or [f"x{number}" for number in range(size)])
     if len(given) != size:
         raise InputError(f"the frame has {len(given)} columns, the pipeline was fitted on {size}")
+    kept, key = _KEPT.get({}), (*map(id, leading), *given, *missing)
+    if key not in kept:
+        kept[key] = _encoding(leading, given, missing)
+    return kept[key]
+
+
+@contextmanager
+def encodings_kept() -> Iterator[None]:
+    """Read each map once within this block, in which nothing is fitted: encoders take long."""
+    token = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def _encoding(leading: Sequence[Any], given: Sequence[str], missing: Missing) -> TableEncoding:
     entries, columns = list[_Entry](map(_Raw, given)), _Columns(missing)
     for step in leading:
         entries = _through(step, entries, columns)
@@ -345,49 +366,71 @@ def _encoded(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
             cells.append([words[0], words[-1]])
     still, tables = _tables(step, cells)
     found: list[_Entry] = [_Sum({}, float(value)) for value in still]
-    for entry, values, (moving, table) in zip(entries, known, tables, strict=True):
+    for entry, values, table in zip(entries, known, tables, strict=True):
         if isinstance(entry, _Sum):
-            for output, (low, high) in zip(moving, table.T, strict=True):
-                found[output] = _Sum(dict.fromkeys(entry.terms, float(high - low)), float(low))
+            for output, numbers in table.items():
+                low, high = numbers.get(0, 0.0), numbers.get(1, 0.0)
+                found[output] = _Sum(dict.fromkeys(entry.terms, high - low), low)
             continue
         name = entry.name
-        if not np.isfinite(table[[not is_missing(value) for value in values]]).all():
+        pairs = (pair for numbers in table.values() for pair in numbers.items())
+        if not all(np.isfinite(z) or is_missing(values[at]) for at, z in pairs):
             raise InputError(f"the {name_of(step)} gives a value of {name} a number that is none")
         column = _column(step, name, values, table)
         _note(column, columns)
-        for output, numbers in zip(moving, table.T, strict=True):
+        for output, numbers in table.items():
             found[output] = _looked_up(column, numbers)
     return found
 
 
+_Numbers: TypeAlias = Mapping[int, float]
+"""The number of each word by its place; 0 is left out."""
+
+
 def _tables(
     step: Any, cells: list[list[Any]]
-) -> tuple[FloatArray, list[tuple[IntArray, FloatArray]]]:
+) -> tuple[FloatArray, Sequence[Mapping[int, _Numbers]]]:
     """Return what an encoder makes of first words, and for each column its outputs and their table.
 
     Columns with about as many ``cells`` are encoded together, one cell after the other beside the
     first words of the others: all of these columns, then those whose number has a bit, bit by bit.
-    Outputs that move are those of the column whose number these bits make.
+    Outputs that move are those of the column whose number these bits make. All rows are encoded at
+    once: each run takes a while for each column.
     """
     first = np.array([words[0] for words in step.categories_], dtype=object)
-    still = _run(step, first[None])[0]
-    tables = [(np.arange(0), np.empty((len(listed), 0))) for listed in cells]
     sizes = [len(listed).bit_length() for listed in cells]
-    for size in {*sizes}:
-        group = [place for place, one in enumerate(sizes) if one == size]
-        bits, most = (len(group) - 1).bit_length(), max(len(cells[place]) for place in group)
+    groups = [[place for place, one in enumerate(sizes) if one == size] for size in {*sizes}]
+    mosts = [max(len(cells[place]) for place in group) for group in groups]
+    parts = [first[None]]
+    for group, most in zip(groups, mosts, strict=True):
+        bits = (len(group) - 1).bit_length()
         rows = np.tile(first, (1 + bits, most, 1))
         for number, place in enumerate(group):
             turned = [True, *(number >> bit & 1 == 1 for bit in range(bits))]
             last = most - len(cells[place])
             rows[turned, :, place] = np.array([*cells[place], *cells[place][-1:] * last], object)
-        made = _run(step, rows.reshape(-1, len(first))).reshape(1 + bits, most, -1)
-        moved = ((made != still) & ~(np.isnan(made) & np.isnan(still))).any(axis=1)
-        numbers = np.where(moved[0], moved[1:].T @ (1 << np.arange(bits)), -1)
-        for number, place in enumerate(group):
-            outputs = np.flatnonzero(numbers == number)
-            tables[place] = outputs, made[0, : len(cells[place]), outputs].T
+        parts += [*rows]
+    made, end = _run(step, np.concatenate(parts)), 1
+    still, tables = made[[0]].toarray()[0], [dict[int, dict[int, float]]() for _ in cells]
+    for group, most in zip(groups, mosts, strict=True):
+        ends = [end + most * turn for turn in range(2 + (len(group) - 1).bit_length())]
+        turns, end = [sp.csc_array(made[a:b]) for a, b in pairwise(ends)], ends[-1]
+        moved = np.array([_moves(turn, still) for turn in turns])
+        numbers = moved[1:].T @ (1 << np.arange(len(turns) - 1))
+        for output in np.flatnonzero(moved[0]).tolist():
+            place, own = group[numbers[output]], slice(*turns[0].indptr[output : output + 2])
+            pairs = zip(turns[0].indices[own].tolist(), turns[0].data[own].tolist(), strict=True)
+            tables[place][output] = {at: z for at, z in pairs if at < len(cells[place])}
     return still, tables
+
+
+def _moves(rows: sp.csc_array, still: FloatArray) -> BoolArray:
+    """Return for each column whether a row has another number than ``still``; NaN is one."""
+    counts = np.diff(rows.indptr)
+    places, left_out = np.repeat(np.arange(still.size), counts), counts < rows.shape[0]
+    others = (rows.data != still[places]) & ~(np.isnan(rows.data) & np.isnan(still[places]))
+    moved = np.bincount(places[others], minlength=still.size) > 0
+    return np.asarray(moved | (left_out & (still != 0.0)))
 
 
 def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:
@@ -398,35 +441,36 @@ def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:
     return [*(v for v in values if not entry.fill == v == MISSING), np.nan]
 
 
-def _run(step: Any, rows: Any) -> FloatArray:
+def _run(step: Any, rows: Any) -> sp.csr_array:
     with warnings.catch_warnings(action="ignore"):  # the rows have no names
         try:
             codes = step.transform(rows)
         except ValueError as error:
             raise InputError(f"the {name_of(step)} refuses words: {first_line(error)}") from error
-    return np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes, dtype=np.float64)
+    return sp.csr_array(codes, dtype=np.float64)
 
 
-def _column(step: Any, name: str, values: Sequence[Any], table: FloatArray) -> Column:
+def _column(step: Any, name: str, values: Sequence[Any], table: Mapping[int, _Numbers]) -> Column:
     """Return a column of words; numbers other than 0 and 1 are a block, as none is a code."""
     listed = tuple(values)
     words = all(isinstance(value, str) for value in listed)
     if len(listed) == 2 and (words or listed == (0, 1)):
         return Column(name, "binary", listed)
-    if words and table.shape[1] == 1 and np.array_equal(table[:, 0], np.arange(len(listed))):
+    if words and [*table.values()] == [{at: at for at in range(1, len(listed))}]:
         ordered = not isinstance(getattr(step, "categories", "auto"), str)
         return Column(name, "codes", listed, ordered)
     return Column(name, "block", listed)
 
 
-def _looked_up(column: Column, table: FloatArray) -> _Sum:
-    """Return ``table[v]`` for the value ``v`` of the column."""
+def _looked_up(column: Column, numbers: _Numbers) -> _Sum:
+    """Return ``numbers[v]`` for the value ``v`` of the column."""
     name = column.name
     if column.form == "binary":
-        return _Sum({(name, 0): float(table[1] - table[0])}, float(table[0]))
+        low, high = numbers.get(0, 0.0), numbers.get(1, 0.0)
+        return _Sum({(name, 0): high - low}, low)
     if column.form == "codes":
         return _Sum({(name, 0): 1.0})
-    return _Sum({(name, int(place)): float(table[place]) for place in np.flatnonzero(table)})
+    return _Sum({(name, place): z for place, z in numbers.items() if z})
 
 
 _STEPS: dict[str, _Step] = {

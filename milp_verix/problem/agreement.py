@@ -90,11 +90,11 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
     seen = zip(*map(network.tensors, points), strict=True)
     theirs = {anchor.value: runs for anchor, runs in zip(network.anchors, seen, strict=False)}
     start = points.astype(np.float64)
-    values = [[point] for point in start]
+    values = [start.T]  # of all points at once, one a column
     errors, reaches = [np.zeros(points.shape[1])], [_range(start)]
     allowed = errors[0]
     for number, node in enumerate(network.ir.nodes, start=1):
-        ours = np.array([node.value(before) for before in values])
+        ours = node.value(values).T
         if not np.isfinite(ours).all():
             return  # nothing is proven of values that float64 cannot hold
         error = node.evaluation_error(errors, reaches)
@@ -102,19 +102,19 @@ def _compare(network: OnnxNetwork, points: NDArray[np.floating]) -> None:
         for place, other in enumerate(theirs.get(number, ())):
             found = _difference(ours[place], other, allowed)
             if found is not None:
-                raise _disagreement(network, points[place], values[place], found)
+                raise _disagreement(network, points[place], [v[:, place] for v in values], found)
         if number in theirs and np.isfinite(theirs[number]).all():
             ours, error = np.array(theirs[number], dtype=np.float64), np.zeros_like(error)
-        for before, value in zip(values, ours, strict=True):
-            before.append(value)
+        values.append(np.ascontiguousarray(ours.T))
         errors.append(error)
         reaches.append(_range(ours))
     for place, point in enumerate(points):
         scores = network.outputs_at(point)
         stripped = network.softmax_stripped or network.sigmoid_stripped
-        found = (_out_of_order if stripped else _difference)(values[place][-1], scores, allowed)
+        own = [value[:, place] for value in values]
+        found = (_out_of_order if stripped else _difference)(own[-1], scores, allowed)
         if found is not None:
-            raise _disagreement(network, point, values[place], found)
+            raise _disagreement(network, point, own, found)
 
 
 def _range(values: FloatArray) -> Interval:

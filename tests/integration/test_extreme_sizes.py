@@ -8,7 +8,9 @@ spare beside the limit. The refused ways took five times that at these sizes.
 import functools
 import sys
 import time
+import tracemalloc
 
+import numpy as np
 import pytest
 
 import milp_verix
@@ -98,3 +100,23 @@ def test_checks_of_many_features_take_no_square_of_them() -> None:
     assert found.checks is not None
     assert found.stopped == "time limit"
     assert not found.complete
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_a_column_of_many_words_takes_no_square_of_them(trees: bool) -> None:
+    """Postcodes of 4,000 places took 0.5 GB; 12,000 took 3.5 GB, and 7 s."""
+    import pandas as pd
+    from sklearn.linear_model import RidgeClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = pd.DataFrame({"place": [f"p{n}" for n in range(4000)], "other": ["a", "b"] * 2000})
+    last = DecisionTreeClassifier(max_depth=5) if trees else RidgeClassifier()
+    pipeline = make_pipeline(OneHotEncoder(), last).fit(table, np.arange(4000) % 3 > 0)
+    tracemalloc.start()
+    network = milp_verix.load_network(pipeline)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < BATCH
+    assert network.input_size == 4001

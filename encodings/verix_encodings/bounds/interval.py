@@ -12,7 +12,14 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from verix_encodings.arrays import FloatArray, Matrix, count_of_entries, frozen, relative_error
+from verix_encodings.arrays import (
+    FloatArray,
+    Matrix,
+    count_of_entries,
+    frozen,
+    relative_error,
+    sizes_of,
+)
 from verix_encodings.work import spend_entries
 
 
@@ -74,7 +81,7 @@ class Interval:
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
         spend_entries(count_of_entries(matrix), 3)
-        weight = abs(matrix)
+        weight = sizes_of(matrix)
         centre, radius = matrix @ middle, weight @ half
         error = relative_error(middle.size) * (weight @ (np.abs(middle) + half))
         return centre - radius - error, centre + radius + error

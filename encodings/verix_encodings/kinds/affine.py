@@ -28,6 +28,7 @@ from verix_encodings.arrays import (
     frozen,
     frozen_indices,
     relative_error,
+    sizes_of,
 )
 from verix_encodings.blocks.layers import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
@@ -284,7 +285,7 @@ class Affine(Node):
         gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
         error = gamma * np.abs(self.bias)
         for source, matrix in self.terms:
-            error = error + abs(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+            error = error + sizes_of(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
         return error + self.deviation(lambda source: bounds[source].magnitude)
 
 

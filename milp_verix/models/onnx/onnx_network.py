@@ -17,6 +17,7 @@ from milp_verix.base.arguments import TEXT, checked
 from milp_verix.base.errors import InputError, ModelError, first_line
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
+from milp_verix.inputs.table_encoding import encodings_kept
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
 from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut, read_signature
 from milp_verix.models.onnx.model_file import (
@@ -263,6 +264,7 @@ _UNCHANGING = (str, PathLike, bytes, NoneType)
 """Sources of a model that stay as they are, once they are read."""
 
 
+@encodings_kept()
 def _read(
     source: Any,
     example: ArrayLike | None,

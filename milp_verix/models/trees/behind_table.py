@@ -100,7 +100,7 @@ class Conditions:
                 left = goes_left(z, old, missing_left)
                 sides = beyond(sides, self._missing[start], bool(left[0]))
             return start, sides
-        words = columns.of_words[: len(column.values), output]
+        words = columns.of_words(len(column.values), output)
         goes = goes_left(words, old, missing_left)
         if column.form != "block":
             return start, _merged(np.arange(len(goes) - 1.0) + 0.5, goes)

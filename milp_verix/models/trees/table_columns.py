@@ -119,22 +119,27 @@ class TableColumns:
             found |= dict(zip(part, self.numbers(rows), strict=True))
         return found
 
+    def of_words(self, count: int, output: int) -> FloatArray:
+        """Return ``z_output`` for the first ``count`` words of its column."""
+        own = slice(*self._of_words.indptr[output : output + 2])
+        found = np.zeros(self._of_words.shape[0])
+        found[self._of_words.indices[own]] = self._of_words.data[own]
+        return found[:count]
+
     @cached_property
-    def of_words(self) -> FloatArray:
+    def _of_words(self) -> sp.csc_array:
         """``z`` of a row for each place of a word, which all columns of words have at once.
 
         A column's own numbers are right in as many rows as it has words.
         """
-        words = [column for column in self.encoding.columns if column.form != "number"]
-        rows = self._plain(max(len(column.values) for column in words))
-        places = np.arange(len(rows))
-        for column, start in zip(self.encoding.columns, self.starts, strict=True):
+        plain, columns = self._plain(1)[0], self.encoding.columns
+        places = np.arange(max(len(column.values) for column in columns))
+        values: dict[str, Any] = {}
+        for column, start in zip(columns, self.starts, strict=True):
             turn = np.minimum(places, len(column.values) - 1)
-            if column.form == "block":
-                rows[:, start : start + column.width] = np.eye(column.width)[turn]
-            elif column.form != "number":
-                rows[:, start] = turn
-        return self.numbers(rows)
+            values[column.name] = column.listed[turn] if column.values else plain[start] + 0 * turn
+        made = self._steps(table_of(self._fitted, values, len(places)))
+        return sp.csc_array(made, dtype=np.float64)
 
     def crossings(self, outputs: Sequence[int], ends: FloatArray) -> list[tuple[float, bool]]:
         """Return where each ``z_output`` is at most its end, for columns of numbers.

@@ -256,7 +256,7 @@ def test_wide_tables_with_missing_words_take_no_run_for_each_column(
     )
     inputs = mv.Inputs.from_pipeline(pipeline, frame)
     problem = mv.Problem(pipeline, frame.iloc[0], epsilon="inf", inputs=inputs)
-    assert len(asked) < 60
+    assert len(asked) <= 9  # each takes a while for each column
     expected = pipeline.decision_function(frame)
     for place in range(5):
         point = problem.network.described(inputs).row(frame.iloc[place].to_dict())
