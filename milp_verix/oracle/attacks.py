@@ -81,15 +81,14 @@ def frank_wolfe(
     return points, reached
 
 
-def only(network: Network, output: int) -> Network:
-    """Return the network with one of its outputs."""
-    return network.then(unit_rows([output], network.output_size), np.zeros(1))
+def gradient(network: Network, output: int, x: FloatArray) -> FloatArray:
+    """Return an output's gradient at ``x``, (d,): at a kink the mean of both sides; NaN if beyond.
 
-
-def gradient(one_output: Network, x: FloatArray) -> FloatArray:
-    """Return the gradient at ``x``, (d,), at a kink the mean of both sides; NaN on overflow."""
-    if one_output.stepped:
+    It is zero where the network has steps.
+    """
+    if network.stepped:
         return np.zeros(x.size)
+    one_output = network.then(unit_rows([output], network.output_size), np.zeros(1))
     try:
         lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
     except OverflowError:

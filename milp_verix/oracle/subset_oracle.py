@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit
-from milp_verix.oracle.attacks import gradient, only
+from milp_verix.oracle.attacks import gradient
 from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
@@ -211,7 +211,7 @@ class SubsetOracle:
         """
         if margin is None:
             margin = int(np.argmax(self.margins.evaluate(point)))
-        slope = gradient(only(self.margins, margin), point)
+        slope = gradient(self.margins, margin, point)
         if self.margins.stepped or not np.isfinite(slope).all():
             by_feature = self._losses(point, margin)
         else:
