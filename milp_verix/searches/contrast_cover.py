@@ -17,14 +17,13 @@ found by forward passes in batches; climbs inside that prefix raise the margin a
 shorter one. The result need not be minimal.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.oracle.verdict import replayed
+from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.set_search import propose
@@ -42,14 +41,43 @@ _CLEAR = 1e-6
 """The least margin, in logits, of a counterfactual: it counts in real arithmetic, too."""
 
 
-class Attacker(Protocol):
-    """A search by gradients for perturbations that a selection does not survive."""
+class Attacker:
+    """Finds perturbations that selections do not survive; ``known``, (d, N), are those found.
 
-    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+    So many ``climbs`` of each margin begin at the highest of the input and the ``most`` newest. Of
+    counterfactuals the last ones, ``remembered``, are taken.
+    """
+
+    def __init__(
+        self, perturbations: PerturbationSet, late: Late, most: int, climbs: int, remembered: int
+    ) -> None:
+        self._perturbations, self._late = perturbations, late
+        self._most, self._climbs, self._remembered = most, climbs, remembered
+        self.known = np.zeros((perturbations.centre.size, 0))
+
+    @property
+    def newest(self) -> FloatArray:
+        """The perturbations found last, shape (d, N)."""
+        return self.known[:, -self._most :]
 
     def remember(self, deltas: FloatArray) -> None:
-        """Begin later searches at these perturbations, shape (d,) or (d, N)."""
+        """Begin later climbs at these perturbations, shape (d,) or (d, N), too."""
+        new = deltas.reshape(self.known.shape[0], -1)
+        self.known = np.concatenate([self.known, new], axis=1)
+
+    def remember_last(self, counterfactuals: Iterable[Verdict]) -> None:
+        """Remember the perturbations of the last ones of ``counterfactuals``."""
+        points = [v.witness for v in counterfactuals if v.witness is not None]
+        for point in points[-self._remembered :]:
+            self.remember(point.reshape(-1) - self._perturbations.centre)
+
+    def attack(
+        self, selection: FloatArray, climbs: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+        starts = np.concatenate([np.zeros((self.known.shape[0], 1)), self.newest], axis=1)
+        p = self._perturbations
+        return p.worst(p.weight(selection), starts, climbs or self._climbs, self._late)
 
 
 class ContrastCover:

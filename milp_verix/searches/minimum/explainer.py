@@ -26,8 +26,7 @@ from milp_verix.searches.explain_search import resumption
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.order import Order, adaptive
 from milp_verix.searches.runner import stopping
-from milp_verix.searches.strategies import galloping
-from milp_verix.searches.traversal import Traversal, Walk, traverse
+from milp_verix.searches.strategies import Traversal, Walk, galloping, traverse
 from verix_encodings.arrays import FloatArray
 
 

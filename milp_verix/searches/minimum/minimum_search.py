@@ -1,4 +1,7 @@
-"""The search for a minimum explanation: one state, and the steps that a master takes on it."""
+"""The search for a minimum explanation: one state, and the steps that a master takes on it.
+
+Contrastive sets take turns with the master as long as they lead the bound.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,7 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from milp_verix.base.clock import Limit, elapsed_work
+from milp_verix.base.clock import Deadline, Limit, elapsed_work
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
@@ -30,7 +33,7 @@ from milp_verix.searches.minimum.explainer import (
 from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
-from milp_verix.searches.minimum.separation import CoverBound, Separator
+from milp_verix.searches.minimum.separation import Separator
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
 from verix_encodings.encoding import Constraint
@@ -99,7 +102,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._explainer = Explainer(self.incumbent)
         self.lower_bound = 0.0
         self.earlier: EarlierSearch | None = None
-        self._cover: CoverBound | None = None
+        self._cover: ContrastCover | None = None
         self._shown: tuple[float, float] | None = None
         self._saved = self._rounds = 0
         self._notes: tuple[str, ...] = ()
@@ -155,7 +158,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self.raise_bound()
         finally:
             if self._cover is not None:
-                self._cover.cover.close()
+                self._cover.close()
 
     def _bound_at_once(self) -> None:
         """Raise the bound by backward bounds, then by contrastive sets while these do better."""
@@ -175,22 +178,54 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 )
             )
         if limits.uses("contrast cover") and self.open:
-            sets = ContrastCover(
+            self._cover = cover = ContrastCover(
                 self._oracle.problem,
                 self._objective,
                 self.perturbations,
                 incumbent.adversary,
                 lambda: self._request.open_session(self._oracle.solver),
             )
-            self._cover = CoverBound(
-                sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
-            )
-            self._raise(self._cover.first(self.lower_bound, until))
+            while self._cover_leads(limits.first_cover_seconds) and not cover.exhausted:
+                self._raise(cover.step(until, self.lower_bound))
+            if self._cover_leads() and cover.exhausted:
+                self._check_candidate(cover, until)
 
     def _between_checks(self) -> None:
-        if self._cover is not None:
-            self._raise(self._cover.between_checks(self.lower_bound))
+        """Add contrastive sets for a share of the work so far."""
+        most = self.limits.cover_share * elapsed_work(self._began)
+        while (cover := self._cover) and self._cover_leads(most) and not cover.exhausted:
+            self._raise(cover.step(self.until.within(most), self.lower_bound))
         self._show(0)
+
+    def _turn_of_cover(self) -> bool:
+        """Take a turn beside a master, for a share of the work; False if it is the master's."""
+        elapsed, cover = elapsed_work(self._began), self._cover
+        if cover is None or not self._cover_leads(self.limits.master_cover_share * elapsed):
+            return False
+        deadline = self.until.within(elapsed)
+        if cover.exhausted:
+            self._check_candidate(cover, deadline)
+        else:
+            self._raise(cover.step(deadline, self.lower_bound))
+        return True
+
+    def _cover_leads(self, most: float = np.inf) -> bool:
+        """Return whether contrastive sets lead the bound, and have done less work than ``most``."""
+        cover = self._cover
+        if cover is None or cover.ended or cover.work >= most or not self.open:
+            return False
+        return cover.bound >= self.lower_bound or not (cover.sets or cover.exhausted)
+
+    def _check_candidate(self, cover: ContrastCover, deadline: Deadline) -> None:
+        """Check the cheapest cover: a minimum explanation, or one more contrastive set."""
+        started = worked()
+        decision = self.incumbent.decide(cover.candidate, deadline)
+        cover.work += elapsed_work(started)
+        if decision.delta is not None:
+            cover.refute(decision.delta, deadline)
+        elif not decision.holds:
+            cover.ended = deadline.work_at >= self.until.work_at
+        self._raise(cover.bound)
 
     def first_scenarios(self) -> list[Constraint]:
         """Return scenarios to begin with; none if the features in ``must`` are an explanation."""
@@ -204,11 +239,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 try:
                     rounds = 0
                     while self.open and not raising.done:
-                        bound = None if self._cover is None else self._cover.turn(self.lower_bound)
-                        if bound is None:
+                        if not self._turn_of_cover():
                             raising.step(self.until)
-                        else:
-                            self._raise(bound)
                         rounds += 1
                         self._raise(raising.bound)
                         self._show(rounds)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.searches.traversal import Traversal
+from milp_verix.searches.strategies import Traversal
 from tests.support.searches import digit, opened_incumbent
 
 
