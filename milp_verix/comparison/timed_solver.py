@@ -6,7 +6,7 @@ From its clock follow the cost of each check of a run, and its programs' relaxat
 import resource
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -347,12 +347,9 @@ class Relaxations:
         return self._known[key], time.perf_counter() - began
 
     def _solved(self, program: Program, cost: FloatArray) -> float | None:
-        session = solvers.open_session("highs", tolerances=self._tolerances)
-        try:
+        with closing(solvers.open_session("highs", tolerances=self._tolerances)) as session:
             session.load(program)
             result = session.minimise(cost, solvers.Targets())
-        finally:
-            session.close()
         return result.bound if result.status is solvers.SolveStatus.OPTIMAL else None
 
 

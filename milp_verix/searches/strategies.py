@@ -330,7 +330,15 @@ def galloping(walk: Walk) -> None:
         expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
         before = len(walk.state.irrelevant)
         block = walk.remaining[: min(expected or max(1, 2 * last), most)]
-        open_ = _settle_front(walk, block, walk.check(block))
+        verdict, beyond = walk.check(block), None
+        while verdict.violated and len(block) > 1:
+            length, shorter = walk.oracle.shortest_violated(
+                walk.state.irrelevant, block, verdict, walk.deadline
+            )
+            beyond, block = (block[length - 1], shorter), block[: length - 1]
+            if block:
+                verdict = walk.check(block)
+        open_ = _settle_front(walk, block, verdict, beyond)
         last = len(walk.state.irrelevant) - before
         # a part of a small block is hardly easier: the search for the block goes on, once
         again = bool(open_) and not again and walk.resumes(open_)
@@ -355,22 +363,16 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
             block //= 2
 
 
-def _settle_front(walk: Walk, block: tuple[int, ...], verdict: Verdict) -> int:
-    """Decide the first of ``block``, or more; return the length of one that stayed open, or 0.
+def _settle_front(
+    walk: Walk, block: tuple[int, ...], verdict: Verdict, beyond: tuple[int, Verdict] | None
+) -> int:
+    """Decide ``block`` by its check, if possible; return its length if it stayed open, or 0.
 
-    ``verdict`` is the check of all of them.
+    ``beyond`` is the feature right after it with a counterfactual, if one is known.
     """
-    beyond: tuple[int, Verdict] | None = None
-    while verdict.violated and len(block) > 1:
-        length, shorter = walk.oracle.shortest_violated(
-            walk.state.irrelevant, block, verdict, walk.deadline
-        )
-        beyond, block = (block[length - 1], shorter), block[: length - 1]
-        if block:
-            verdict = walk.check(block)
     if block and (verdict.holds or len(block) == 1):
         walk.settle(block, verdict)
-    # a counterfactual for what comes right after the block stays one only if the block is free
+    # that counterfactual stays one only if the block is free
     if beyond is not None and (not block or verdict.holds):
         feature, found = beyond
         walk.settle([feature], found)
