@@ -106,6 +106,15 @@ def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
     return np.asarray(region.centre + share * (x - region.centre))
 
 
+def around_zero(region: Interval | NormBall, centre: FloatArray) -> Interval | NormBall:
+    """Return the moves from ``centre`` that stay in a region: the region, moved to zero."""
+    box = region.box
+    moves = Interval(np.minimum(box.lower - centre, 0.0), np.maximum(box.upper - centre, 0.0))
+    if isinstance(region, Interval):
+        return moves
+    return NormBall(moves, np.zeros(centre.size), region.radius, region.norm)
+
+
 def margins_along(
     network: Network, outputs: IntArray, inputs: AtPoints, late: Late
 ) -> tuple[AtPoints, AtPoints]:
@@ -242,13 +251,14 @@ class _Batch:
         A climb ends once its margin is above ``enough``.
         """
         count = len(self.features)
+        region = self.problem.ball.region(np.arange(self.problem.x.size))
         outputs = np.repeat(self.rivals, count)
         values, slopes = margins_along(self.margins, outputs, self._inputs, self.late)
         return frank_wolfe(
             np.repeat(deltas.T, count, axis=1),
             values,
             lambda points, numbers: self.weights[:, numbers % count] * slopes(points, numbers),
-            _around_zero(self.problem).farthest,
+            around_zero(region, self.problem.x.astype(np.float64)).farthest,
             steps=_ATTACK_STEPS,
             shares=_STEP_LENGTHS,
             gain=1e-9,
@@ -260,14 +270,3 @@ class _Batch:
         """Return ``x + w ∘ δ`` for the ``points`` δ of the columns ``numbers``."""
         weight = self.weights[:, numbers % len(self.features)]
         return np.asarray(self.problem.x.astype(np.float64)[:, None] + weight * points)
-
-
-def _around_zero(problem: ProblemData) -> Interval | NormBall:
-    """Return the perturbations of the ball: the region, moved to zero."""
-    region = problem.ball.region(np.arange(problem.x.size))
-    centre = problem.x.astype(np.float64)
-    box = region if isinstance(region, Interval) else region.box
-    moved = Interval(np.minimum(box.lower - centre, 0.0), np.maximum(box.upper - centre, 0.0))
-    if isinstance(region, Interval):
-        return moved
-    return NormBall(moved, np.zeros(centre.size), region.radius, region.norm)

@@ -74,7 +74,8 @@ class ExactPricing:
         weight, found = p.weight(selection), None
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.box)
         # coordinates without effect are fixed at zero
-        box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
+        moves = p.moves.box
+        box = Interval(*(np.where(weight > 0, end, 0.0) for end in (moves.lower, moves.upper)))
         region: Interval | NormBall = box
         inside = 1.0
         if isinstance(p.region, NormBall):
@@ -130,7 +131,7 @@ class Adversary(Attacker):
         """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,)."""
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
-        start = np.clip(moved, p.lower, p.upper)[:, None]
+        start = np.clip(moved, p.moves.box.lower, p.moves.box.upper)[:, None]
         deltas, values = p.worst(p.weight(chosen), start, 1, self._late)
         deltas = deltas[:, values > 0] if np.any(values > 0) else start
         self.remember(deltas)
