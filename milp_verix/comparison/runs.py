@@ -23,7 +23,7 @@ from milp_verix.comparison.timed_solver import (
     ProgramWatch,
     Relaxations,
     SolverClock,
-    timed_solver,
+    TimedSolver,
 )
 from milp_verix.oracle.engines.choice import engine_of
 from milp_verix.oracle.engines.claim import Claim, Engine
@@ -308,7 +308,7 @@ def _timed(
     """Return ``search`` by the solver and formulation of ``pair``, and the solver's clock."""
     clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs
-    solver = timed_solver(pair.solver, clock, needed, handling)
+    solver = TimedSolver(pair.solver, clock, needed, handling)
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 

@@ -113,17 +113,6 @@ class Handling:
     substitutes: bool = True
 
 
-def timed_solver(
-    name: str,
-    clock: SolverClock,
-    needed: frozenset[str] = frozenset(),
-    handling: Handling = Handling(),
-) -> solvers.Solver:
-    """Return the solver called ``name``, whose sessions add their seconds to ``clock``."""
-    solver = solvers.resolve_solver(name, needed)
-    return _TimedSolver(solver.name, solver.capabilities, clock, handling)
-
-
 def seeded(name: str, seed: int) -> str:
     """Return the name of a solver with this seed among its options, where its options have one."""
     base, mark, options = name.partition("?")
@@ -132,15 +121,20 @@ def seeded(name: str, seed: int) -> str:
     return f"{name}{'&' if mark else '?'}seed={seed}"
 
 
-class _TimedSolver:
-    """The solver ``name`` whose sessions report to ``clock``."""
+class TimedSolver:
+    """The solver ``name``, which has what is ``needed``; its sessions report to ``clock``."""
 
     licence = "that of the solver timed"
 
     def __init__(
-        self, name: str, capabilities: frozenset[str], clock: SolverClock, handling: Handling
+        self,
+        name: str,
+        clock: SolverClock,
+        needed: frozenset[str] = frozenset(),
+        handling: Handling = Handling(),
     ) -> None:
-        self.name, self.capabilities = name, capabilities
+        solver = solvers.resolve_solver(name, needed)
+        self.name, self.capabilities = solver.name, solver.capabilities
         self._clock, self._handling = clock, handling
 
     def unavailable(self) -> str | None:
