@@ -40,7 +40,7 @@ def _without(*names: str) -> list[tuple[ModuleType, str, Any]]:
 
 
 TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {
-    "known points": [(oracle.Oracle, "_violated", lambda *_: None)],
+    "known points": [(Memory, "suspects", lambda *_, **__: iter(()))],
     "flips": [(oracle.Oracle, "flipped", lambda *_: {})],
     "growth": [(Memory, "grown", lambda self, *_: np.full_like(self.upper, np.inf))],
     "pulled points": [(Memory, "pulled", lambda self, *_, **__: self)],

@@ -180,6 +180,10 @@ TYPES = {
 _MORE = (
     "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
 )
+_SAME = "Network, input and the options that it shares are told by :func:`milp_verix.explain`."
+_TASKS = ("explain", "minimum", "contrastive", "compare")
+_OF_TASKS = """Options of a task are told by :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
+:func:`milp_verix.contrastive` and :func:`milp_verix.compare`."""
 _ERRORS = """\
     InputError: an argument does not fit.
     ModelError: the network cannot be read or encoded.
@@ -338,10 +342,19 @@ def _one_liner(call: Call) -> str:
 
 def _call(call: Call, lead: Sequence[str], body: str) -> str:
     """Return the source of a call that takes a network first."""
-    rows = rows_of(call.method)
+    rows, known = rows_of(call.method), {*rows_of("explain", QUESTION), *rows_of("explain", SEARCH)}
     head, errors = call.text.partition("\n\nArgs:\n")[0], call.text.partition("\n\nRaises:\n")[2]
-    told = _arguments(lead, rows, WIDTH, brief={*QUESTION, *SEARCH})
-    doc = f"{head}\n\n{told}\n\n{_MORE}\n\nRaises:\n{errors or _ERRORS}"
+    if call.method == "explain":
+        doc = f"{head}\n\n{_arguments(lead, rows, WIDTH, brief=known)}\n\n{_MORE}"
+    else:
+        same = _OF_TASKS if call is MANY else _SAME
+        if call is MANY:
+            known |= {row for task in _TASKS for row in rows_of(task)}
+        other = [name for name in lead if name not in ("network", "x")]
+        own = [row for row in rows if row not in known]
+        head = head.removesuffix(f"\n\n{same}")
+        doc = f"{head}\n\n{same}\n\n{_arguments(other, own, WIDTH, brief=())}"
+    doc = f"{doc}\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     body = body.replace("{imports}", _imports(call)).replace("{function}", call.function)
     return _function(
@@ -353,8 +366,7 @@ def _method(call: Call) -> str:
     """Return the source of a method of ``Problem``."""
     rows = (*rows_of(call.method, OWN), *rows_of("methods"), *rows_of(call.method, COURSE))
     summary = fill(call.text.partition("\n\n")[0], WIDTH - 8)
-    more = f"More, and errors: :func:`milp_verix.{call.name}`."
-    doc = f"{summary}\n\n{_arguments((), rows, INSIDE, brief={*rows})}\n\n{more}"
+    doc = f"{summary}\n\nArguments, and errors: :func:`milp_verix.{call.name}`."
     source = _METHOD.format(method=call.method, imports=_imports(call), function=call.function)
     placed = ("epsilons",) if call.method == "sweep" else call.placed
     signature = _signature(["self"], rows, placed, INSIDE)

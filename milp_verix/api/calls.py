@@ -155,20 +155,9 @@ def minimum(
     proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
     locally minimal too, with a counterfactual for each feature.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
             with the least sum is found. Proofs are faster where all costs are whole multiples of a
             unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
@@ -187,13 +176,6 @@ def minimum(
             as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
         limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
             and may switch some off.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called with the first lower bound, when all features are still the best
             explanation, and when the best one or the bound changes.
         snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
@@ -202,8 +184,6 @@ def minimum(
             the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of
             an unproven minimum are kept. Its lower bound is no proof: the search proves its own,
             and a note tells that of the earlier run where it is higher.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.
@@ -259,40 +239,20 @@ def contrastive(
     becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
             smallest, or the distance is weighed. A mapping is as for :func:`milp_verix.minimum`.
         must_not: features that a counterfactual must not change, by names or indices.
         minimise: ``"features"`` or ``"distance"``.
         count: number of changes to find, the first one included.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called after each program.
         snapshots: called with a function that returns the result so far: at the start, and whenever
             more is known.
         resume: an earlier result of the same question, or the path of its JSON: its counterfactual
             is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
             it where it is above that of this run.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -325,33 +285,13 @@ def enumerate_explanations(
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         limit: the most explanations, of both kinds together; None for all.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called after each round.
         snapshots: called with a function that returns the result so far: at the start, and after
             each explanation that is found.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -392,20 +332,9 @@ def inflate(
     in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
     widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
             :func:`milp_verix.explain`.
         rows: inputs that are worth covering, and whose share in the ranges is counted: an array
@@ -414,21 +343,8 @@ def inflate(
             their whole domain.
         resolution: how near to the end of a real range a counterfactual must be, as a share of the
             feature's room.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called after each end that is decided.
         snapshots: called with a function that returns the ranges so far.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit; the features to keep are no explanation; a kept
@@ -462,33 +378,10 @@ def check(
     ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
     every output (or the one numbered ``output``) moves by at most ``delta``.
 
-    Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
-        free: the features that may change, by indices or names, or a mask; see ``features``.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
 
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
+    Args:
+        free: the features that may change, by indices or names, or a mask; see ``features``.
 
     Raises:
         InputError: an argument does not fit.
@@ -528,20 +421,9 @@ def audit(
     and the time limit return the result so far; "not known" is an answer, too. The check of
     soundness may take half of a limited time.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         explanation: the features that are said to keep the prediction: their indices or names; a
             mask, an array or list of bool or of 0.0 and 1.0 (of 0 and 1 with two axes or more) with
             an entry for each coordinate, each pixel or each feature; or an :class:`Explanation`,
@@ -552,23 +434,8 @@ def audit(
         order: the order in which features are tried, as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        solver: the solver's name, or an object.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-        warm: what a solver keeps from one program to the next.
-        reuse: whether a check uses points and bounds of earlier checks.
-        tolerances: the distances that separate a proof from noise.
         progress: called at the start, before each check, and after each decision.
         snapshots: called with a function that returns the result so far.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -607,32 +474,12 @@ def relevance(
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         feature: the protected feature, or several, by names or indices.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called before each set that is tried.
         snapshots: called with a function that returns the result so far, before each set.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -678,38 +525,18 @@ def importance(
     so far. Values are exact once all sets are decided, which takes seconds for some twenty features
     and may take too long for many. ``result.under(index)`` has another index without a search.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
         beside: a score of each feature by another tool, such as a SHAP value, in their order or by
             name; scores of coordinates add up in their feature. ``result.misordered`` has the pairs
             of features that the size of these scores orders otherwise than is proven of the index.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called after each set that is found.
         snapshots: called with a function that returns the result so far: at the start, and after
             each set that is found.
         resume: an earlier result of the same question, by any index, or the path of its JSON: its
             counterfactuals are run again, and its sets that keep the prediction are proven again.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -750,19 +577,9 @@ def robustness_radius(
     Whole numbers and values of categories only move in steps, so the supremum is where the next
     step comes within reach.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         free: the features that change together, by indices or names; all of them by default.
         each: whether to bracket the radius of each feature alone instead.
         largest: the largest radius to ask about, in the units of the input; by default that of the
@@ -771,21 +588,9 @@ def robustness_radius(
         scale: of described inputs, the radius of each feature at the radius 1, given as ``epsilon``
             is for :func:`milp_verix.explain`: 1 for a radius in each feature's unit, ``"100%"`` for
             a share of each range, radii by name for a factor of these.
-        solver: the solver's name, or an object.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-        warm: what a solver keeps from one program to the next.
-        tolerances: the distances that separate a proof from noise.
         progress: called before each question.
         snapshots: called with a function that returns the result so far. The function may be called
             at any time, in any thread.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -823,19 +628,9 @@ def epsilon_sweep(
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
     The radius of the problem itself is not used.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         epsilons: different radii in any sequence, in the units of the input. Of described
             ``inputs``, each is a number, a share of each feature's range such as ``"10%"``, or
             radii by name; of any two, one is at least as large for every feature.
@@ -844,24 +639,9 @@ def epsilon_sweep(
         order: as for :func:`milp_verix.explain`.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        solver: the solver's name, or an object.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-        warm: what a solver keeps from one program to the next.
-        reuse: whether a check uses points and bounds of earlier checks.
-        tolerances: the distances that separate a proof from noise.
         progress: called as by :func:`milp_verix.explain`, for one radius after the other.
         snapshots: called with a function that returns the sweep so far: the radii that were
             reached.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit.
@@ -904,20 +684,9 @@ def compare(
     ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
     after it, gets an equal share of the time that is left.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
             ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``,
             ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``;
@@ -944,21 +713,8 @@ def compare(
         order: as for :func:`milp_verix.explain`; where ``checks`` are given there is none.
         transformation: as for :func:`milp_verix.explain`.
         traversal: as for :func:`milp_verix.explain`.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
-        time_limit: seconds from the call on, orders and bounds included.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        warm: what a solver keeps from one program to the next.
-        reuse: whether a check uses points and bounds of earlier checks.
-        tolerances: the distances that separate a proof from noise.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or no pair does.
@@ -991,28 +747,12 @@ def encode_check(
         >>> row, constant = encoding.output.row(0, encoding.program.columns)
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
-        x: the input, an array or a row of a table.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         free: the features that may change, by indices or names; all of them by default.
         quadratic: for the norm ``"l2"``: the ball as one quadratic row, instead of tangents that
             enclose it.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or the network is undefined for some inputs of the
@@ -1047,27 +787,14 @@ def find_rules(
     ``options`` are the options of the question; ``epsilon=math.inf`` lets all features outside a
     rule take any value.
 
+    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
         rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.
-        epsilon: radius of the ball, in the units of the input.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
         count: the most rules to return.
         tries: rows to explain; three for each rule by default.
         seed: seed of the rows drawn.
         time_limit: seconds; the rules found by then are returned.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or no row is an input of the question.

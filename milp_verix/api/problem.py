@@ -116,18 +116,7 @@ class Problem(ProblemData):
     ) -> Explanation:
         """Find a locally minimal set of features that, when fixed, keeps the prediction at ``x``.
 
-        Args:
-            order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
-                ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
-                features.
-            transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
-            traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called before each check, and after each decision.
-            snapshots: called with a function that returns the sound result so far.
-            resume: an earlier result of the same question, or the path of its JSON, to go on from.
-
-        More, and errors: :func:`milp_verix.explain`.
+        Arguments, and errors: :func:`milp_verix.explain`.
         """
         given = fitting("explain", locals())
 
@@ -146,25 +135,7 @@ class Problem(ProblemData):
     ) -> Explanation:
         """Find an explanation with the fewest features, and prove that none has fewer.
 
-        Args:
-            costs: a finite number of at least zero for each feature, 1 each by default.
-            must: features that the explanation must contain, by names or indices.
-            must_not: features that it must not contain.
-            gap: stop once ``(cost − lower bound) / cost`` is at most this.
-            method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it,
-                far slower on networks with more than a dozen features.
-            master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over
-                phases and features on one warm linear program of HiGHS, ``"program"`` gives it to
-                ``solver`` as a mixed-integer program.
-            limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among
-                techniques and may switch some off.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called with the first lower bound, when all features are still the best
-                explanation, and when the best one or the bound changes.
-            snapshots: called as by :func:`milp_verix.explain`.
-            resume: as of :func:`milp_verix.explain`.
-
-        More, and errors: :func:`milp_verix.minimum`.
+        Arguments, and errors: :func:`milp_verix.minimum`.
         """
         given = fitting("minimum", locals())
 
@@ -182,17 +153,7 @@ class Problem(ProblemData):
     ) -> ContrastiveExplanation:
         """Find the fewest features whose change inside the ball changes the prediction.
 
-        Args:
-            costs: a positive number ``c_f`` for each feature.
-            must_not: features that a counterfactual must not change, by names or indices.
-            minimise: ``"features"`` or ``"distance"``.
-            count: number of changes to find, the first one included.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called after each program.
-            snapshots: called with a function that returns the result so far.
-            resume: an earlier result of the same question, or the path of its JSON.
-
-        More, and errors: :func:`milp_verix.contrastive`.
+        Arguments, and errors: :func:`milp_verix.contrastive`.
         """
         given = fitting("contrastive", locals())
 
@@ -208,13 +169,7 @@ class Problem(ProblemData):
     ) -> Enumeration:
         """Find the minimal abductive and contrastive explanations of the prediction at ``x``.
 
-        Args:
-            limit: the most explanations, of both kinds together.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called after each round.
-            snapshots: called with a function that returns the result so far.
-
-        More, and errors: :func:`milp_verix.enumerate_explanations`.
+        Arguments, and errors: :func:`milp_verix.enumerate_explanations`.
         """
         given = fitting("enumerate", locals())
 
@@ -231,17 +186,7 @@ class Problem(ProblemData):
     ) -> Ranges:
         """Find the widest ranges of an explanation's features that provably keep the prediction.
 
-        Args:
-            explanation: the features to keep, as for :func:`milp_verix.audit`.
-            rows: inputs that are worth covering, and whose share in the ranges is counted.
-            within: how far kept features may move at most, as ``epsilon`` is given.
-            resolution: how near to the end of a real range a counterfactual must be, as a share of
-                the feature's room.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called after each end that is decided.
-            snapshots: called with a function that returns the ranges so far.
-
-        More, and errors: :func:`milp_verix.inflate`.
+        Arguments, and errors: :func:`milp_verix.inflate`.
         """
         given = fitting("inflate", locals())
 
@@ -255,11 +200,7 @@ class Problem(ProblemData):
     ) -> Check:
         """Decide whether the prediction survives every perturbation of the features ``free``.
 
-        Args:
-            free: the features that may change, by indices or names, or a mask.
-            search: solver, limits, and how the network is bounded and encoded.
-
-        More, and errors: :func:`milp_verix.check`.
+        Arguments, and errors: :func:`milp_verix.check`.
         """
         given = fitting("check", locals())
 
@@ -277,19 +218,7 @@ class Problem(ProblemData):
     ) -> Audit:
         """Judge an explanation by any tool: is it sound, is it minimal, and if not, what would be.
 
-        Args:
-            explanation: the features that are said to keep the prediction.
-            sound_only: whether to end once soundness is decided.
-            minimum: whether to search the smallest sound set of all, too, and, for a set that is
-                not sound, the smallest one that holds it (:func:`milp_verix.minimum`).
-            order: the order in which features are tried, as for :func:`milp_verix.explain`.
-            transformation: as for :func:`milp_verix.explain`.
-            traversal: as for :func:`milp_verix.explain`.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called at the start, before each check, and after each decision.
-            snapshots: called with a function that returns the result so far.
-
-        More, and errors: :func:`milp_verix.audit`.
+        Arguments, and errors: :func:`milp_verix.audit`.
         """
         given = fitting("audit", locals())
 
@@ -305,13 +234,7 @@ class Problem(ProblemData):
     ) -> Relevance:
         """Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
 
-        Args:
-            feature: the protected feature, or several, by names or indices.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called before each set that is tried.
-            snapshots: called with a function that returns the result so far, before each set.
-
-        More, and errors: :func:`milp_verix.relevance`.
+        Arguments, and errors: :func:`milp_verix.relevance`.
         """
         given = fitting("relevance", locals())
 
@@ -328,16 +251,7 @@ class Problem(ProblemData):
     ) -> Importance:
         """Weigh the features of the prediction at ``x`` by a power index, with proven brackets.
 
-        Args:
-            index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
-            beside: a score of each feature by another tool, such as a SHAP value, in their order or
-                by name.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called after each set that is found.
-            snapshots: called with a function that returns the result so far.
-            resume: an earlier result of the same question, by any index, or the path of its JSON.
-
-        More, and errors: :func:`milp_verix.importance`.
+        Arguments, and errors: :func:`milp_verix.importance`.
         """
         given = fitting("importance", locals())
 
@@ -354,18 +268,7 @@ class Problem(ProblemData):
     ) -> RobustnessRadii:
         """Bracket the largest radius at which features are irrelevant together.
 
-        Args:
-            free: the features that change together, by indices or names.
-            each: whether to bracket the radius of each feature alone instead.
-            largest: the largest radius to ask about, in the units of the input.
-            tolerance: the width that a bracket is to have, as a share of its upper end.
-            scale: of described inputs, the radius of each feature at the radius 1, given as
-                ``epsilon`` is for :func:`milp_verix.explain`.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called before each question.
-            snapshots: called with a function that returns the result so far.
-
-        More, and errors: :func:`milp_verix.robustness_radius`.
+        Arguments, and errors: :func:`milp_verix.robustness_radius`.
         """
         given = fitting("radius", locals())
 
@@ -383,17 +286,7 @@ class Problem(ProblemData):
     ) -> EpsilonSweep:
         """Find a locally minimal explanation at each of several radii, the largest first.
 
-        Args:
-            epsilons: different radii in any sequence, in the units of the input.
-            nested: whether a radius begins with the irrelevant features of the radius before.
-            order: as for :func:`milp_verix.explain`.
-            transformation: as for :func:`milp_verix.explain`.
-            traversal: as for :func:`milp_verix.explain`.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called as by :func:`milp_verix.explain`, for one radius after the other.
-            snapshots: called with a function that returns the sweep so far.
-
-        More, and errors: :func:`milp_verix.epsilon_sweep`.
+        Arguments, and errors: :func:`milp_verix.epsilon_sweep`.
         """
         given = fitting("sweep", locals())
 
@@ -414,31 +307,7 @@ class Problem(ProblemData):
     ) -> Comparison:
         """Answer the same checks with each solver and formulation, or find the same explanation.
 
-        Args:
-            solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
-                ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``,
-                ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or
-                ``"pyomo:NAME"``.
-            formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
-            task: ``"check"``: each pair answers the same checks, each by itself, with nothing
-                learned from the ones before.
-            master: of minima, as for :func:`milp_verix.minimum`.
-            checks: lists of free features, each a check.
-            most_checks: the most checks of the explanation that are compared.
-            rounds: how often each pair runs, in turns, 1 to 100.
-            seeds: how often each program is solved, 1 to 100.
-            substitutes: whether another solver takes over what is beyond a licence, and is named
-                then.
-            relaxations: whether the records of each program have the optimum of the linear
-                relaxation, which HiGHS finds, outside of the times of the runs.
-            order: as for :func:`milp_verix.explain`.
-            transformation: as for :func:`milp_verix.explain`.
-            traversal: as for :func:`milp_verix.explain`.
-            search: solver, limits, and how the network is bounded and encoded.
-            progress: called with each pair before it runs.
-            snapshots: called as by :func:`milp_verix.explain`.
-
-        More, and errors: :func:`milp_verix.compare`.
+        Arguments, and errors: :func:`milp_verix.compare`.
         """
         given = fitting("compare", locals())
 
@@ -453,12 +322,7 @@ class Problem(ProblemData):
     ) -> Encoding:
         """Return the program that :func:`milp_verix.check` solves for the features ``free``.
 
-        Args:
-            free: the features that may change, by indices or names.
-            quadratic: for the norm ``"l2"``.
-            search: solver, limits, and how the network is bounded and encoded.
-
-        More, and errors: :func:`milp_verix.encode_check`.
+        Arguments, and errors: :func:`milp_verix.encode_check`.
         """
         given = fitting("export", locals())
 

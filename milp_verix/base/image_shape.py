@@ -71,10 +71,10 @@ def shape_seen(shape: Shape, input_shape: Shape, image_shape: Shape | None = Non
     If the input is flat and no ``image_shape`` is given, an image of one channel fits as well:
     its shape is returned. Raises ``InputError`` for an array that does not fit.
     """
-    inner = _without_ones(shape)
-    if shape == (prod(input_shape),) or inner == _without_ones(input_shape):
+    inner = without_ones(shape)
+    if shape == (prod(input_shape),) or inner == without_ones(input_shape):
         return image_shape
-    if image_shape is not None and inner == _without_ones(image_shape):
+    if image_shape is not None and inner == without_ones(image_shape):
         return image_shape
     grey = len(inner) == 2 and image_layout(inner) is not None
     if image_shape is None and grey and is_flat(input_shape) and prod(inner) == prod(input_shape):
@@ -84,7 +84,7 @@ def shape_seen(shape: Shape, input_shape: Shape, image_shape: Shape | None = Non
 
 def is_flat(input_shape: Shape) -> bool:
     """Return whether the values of an input stand in one row."""
-    return len(_without_ones(input_shape)) <= 1
+    return len(without_ones(input_shape)) <= 1
 
 
 def said(shape: Shape) -> str:
@@ -103,7 +103,8 @@ def likely_image(size: int) -> str:
     return "image_shape=(height, width, channels)"
 
 
-def _without_ones(shape: Shape) -> Shape:
+def without_ones(shape: Shape) -> Shape:
+    """Return a shape without its dimensions of 1."""
     return tuple(length for length in shape if length != 1)
 
 

@@ -209,7 +209,7 @@ def searched_cases(
             raise NoProofError("a point of the ball has another prediction in float64")
         open_ = "phases are split, and bounds still leave a margin open"
         raise NoProofError(TIME_LIMIT if deadline.passed() else open_)
-    nodes = PhaseNodes.joined(closed)
+    nodes = closed[0].joined(closed[1:])
     return Cases(nodes.margin, nodes.signs, nodes.dials)
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,13 +66,10 @@ def two_proofs(
 
 def _proof_by(name: str, program: Program, cost: FloatArray, limit: float) -> Proof:
     # not by ``open_session``: another solver would take what is beyond a licence
-    session = SOLVERS[name].open(threads=1, tolerances=Tolerances())
     began, value = time.monotonic(), None
-    try:
+    with closing(SOLVERS[name].open(threads=1, tolerances=Tolerances())) as session:
         session.load(program)
         result = session.minimise(cost, Targets(seconds=limit))
-    finally:
-        session.close()
     if result.point is not None and _feasible(program, result.point):
         value = float(cost @ result.point)
     seconds = result.seconds if result.seconds is not None else time.monotonic() - began

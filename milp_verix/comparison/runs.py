@@ -16,13 +16,14 @@ from milp_verix.base.errors import (
     listed,
     shown,
 )
+from milp_verix.comparison.exported import rivals_of
 from milp_verix.comparison.prepared import Prepared
 from milp_verix.comparison.timed_solver import (
     Handling,
     ProgramWatch,
     Relaxations,
     SolverClock,
-    timed_solver,
+    TimedSolver,
 )
 from milp_verix.oracle.engines.choice import engine_of
 from milp_verix.oracle.engines.claim import Claim, Engine
@@ -187,6 +188,7 @@ def solved(
     chosen, clock = _timed(pair, replace(search, reuse=False), handling)
     request = Request.now(problem, chosen)
     whole, each = request.deadline, request.check_limit
+    rivals = rivals_of(problem, problem.margins.output_size)
     known, beside = _Answers(), 0.0
     engine = engine_of(problem, chosen, chosen.solver, deepens=False)
     # tangents and segments that came with another program would make this one another
@@ -209,7 +211,7 @@ def solved(
                     _grounds(verdict, pair.solver),
                     check=number,
                     free=len(prepared.checks[number]),
-                    rival=_rival(problem, index),
+                    rival=rivals[index],
                     seed=handling.seed,
                     threads=search.threads,
                 )
@@ -265,12 +267,6 @@ def _decided(engine: Engine, claim: Claim) -> tuple[Verdict, str | None]:
     return Verdict(Answer.UNKNOWN, reason=reason), status
 
 
-def _rival(problem: ProblemData, index: int) -> int:
-    """Return the class that margin ``index`` is about; of a regression ``index`` itself."""
-    rivals = getattr(problem.question, "rivals", None)
-    return index if rivals is None else int(rivals[index])
-
-
 def _grounds(verdict: Verdict, solver: str) -> str | None:
     """Return what a verdict rests on."""
     if verdict.violated:
@@ -312,7 +308,7 @@ def _timed(
     """Return ``search`` by the solver and formulation of ``pair``, and the solver's clock."""
     clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs
-    solver = timed_solver(pair.solver, clock, needed, handling)
+    solver = TimedSolver(pair.solver, clock, needed, handling)
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 

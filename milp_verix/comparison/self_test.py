@@ -6,6 +6,7 @@ The program ``min −5a − 4b − 3c`` over ``2a + 3b + c ≤ 5``, ``4a + b + 2
 """
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,9 +70,8 @@ def report_on(name: str) -> SolverReport:
     started = time.monotonic()
     try:
         resolve_solver(name)
-        session = open_session(name)
-        version = session.version
-        session.close()
+        with closing(open_session(name)) as session:
+            version = session.version
         problem = self_test(name)
     except SolverUnavailableError as error:
         problem = str(error).removeprefix(f"solver {name!r}: ")
@@ -83,8 +83,7 @@ def report_on(name: str) -> SolverReport:
 
 def self_test(name: str) -> str | None:
     """Return the first wrong answer of the solver ``name``, or None; raises as sessions do."""
-    session = open_session(name)
-    try:
+    with closing(open_session(name)) as session:
         session.load(_program())
         for bounds, expected in (((0.0, 1.0), -9.0), ((0.0, 0.0), -8.0)):
             # without b the best is (1, 0, 1)
@@ -98,8 +97,6 @@ def self_test(name: str) -> str | None:
                 return f"an optimum of {value:g}, bound {result.bound:g}, where it is {expected:g}"
             if result.bound > expected + 1e-9:
                 return f"a bound of {result.bound:.12g} above the optimum {expected:g}"
-    finally:
-        session.close()
     # leaves of trees decide no network: there is the session alone to test
     return None if name == "leaves" else _checks(name)
 

@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,6 @@ def dropped_by(pairs: Sequence[Pair]) -> float:
     """Return the largest entry that one of the solvers would leave out of a program."""
     largest = 0.0
     for name in dict.fromkeys(pair.solver for pair in pairs):
-        session = open_session(name)
-        largest = max(largest, getattr(session, "dropped", 0.0))
-        session.close()
+        with closing(open_session(name)) as session:
+            largest = max(largest, getattr(session, "dropped", 0.0))
     return largest

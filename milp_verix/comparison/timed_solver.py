@@ -6,7 +6,7 @@ From its clock follow the cost of each check of a run, and its programs' relaxat
 import resource
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -113,17 +113,6 @@ class Handling:
     substitutes: bool = True
 
 
-def timed_solver(
-    name: str,
-    clock: SolverClock,
-    needed: frozenset[str] = frozenset(),
-    handling: Handling = Handling(),
-) -> solvers.Solver:
-    """Return the solver called ``name``, whose sessions add their seconds to ``clock``."""
-    solver = solvers.resolve_solver(name, needed)
-    return _TimedSolver(solver.name, solver.capabilities, clock, handling)
-
-
 def seeded(name: str, seed: int) -> str:
     """Return the name of a solver with this seed among its options, where its options have one."""
     base, mark, options = name.partition("?")
@@ -134,15 +123,20 @@ def seeded(name: str, seed: int) -> str:
     return f"{name}{'&' if mark else '?'}seed={seed}"
 
 
-class _TimedSolver:
-    """The solver ``name`` whose sessions report to ``clock``."""
+class TimedSolver:
+    """The solver ``name``, which has what is ``needed``; its sessions report to ``clock``."""
 
     licence = "that of the solver timed"
 
     def __init__(
-        self, name: str, capabilities: frozenset[str], clock: SolverClock, handling: Handling
+        self,
+        name: str,
+        clock: SolverClock,
+        needed: frozenset[str] = frozenset(),
+        handling: Handling = Handling(),
     ) -> None:
-        self.name, self.capabilities = name, capabilities
+        solver = solvers.resolve_solver(name, needed)
+        self.name, self.capabilities = solver.name, solver.capabilities
         self._clock, self._handling = clock, handling
 
     def unavailable(self) -> str | None:
@@ -349,12 +343,9 @@ class Relaxations:
         return self._known[key], time.perf_counter() - began
 
     def _solved(self, program: Program, cost: FloatArray) -> float | None:
-        session = solvers.open_session("highs", tolerances=self._tolerances)
-        try:
+        with closing(solvers.open_session("highs", tolerances=self._tolerances)) as session:
             session.load(program)
             result = session.minimise(cost, solvers.Targets())
-        finally:
-            session.close()
         return result.bound if result.status is solvers.SolveStatus.OPTIMAL else None
 
 

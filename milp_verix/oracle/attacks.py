@@ -81,15 +81,14 @@ def frank_wolfe(
     return points, reached
 
 
-def only(network: Network, output: int) -> Network:
-    """Return the network with one of its outputs."""
-    return network.then(unit_rows([output], network.output_size), np.zeros(1))
+def gradient(network: Network, output: int, x: FloatArray) -> FloatArray:
+    """Return an output's gradient at ``x``, (d,): at a kink the mean of both sides; NaN if beyond.
 
-
-def gradient(one_output: Network, x: FloatArray) -> FloatArray:
-    """Return the gradient at ``x``, (d,), at a kink the mean of both sides; NaN on overflow."""
-    if one_output.stepped:
+    It is zero where the network has steps.
+    """
+    if network.stepped:
         return np.zeros(x.size)
+    one_output = network.then(unit_rows([output], network.output_size), np.zeros(1))
     try:
         lower, upper = slope_bounds(one_output, interval_bounds(one_output, Interval(x, x)))
     except OverflowError:
@@ -105,6 +104,15 @@ def pulled_in(region: Interval | NormBall, point: FloatArray) -> FloatArray:
     moved = length(x - region.centre, region.norm)
     share = min(1.0, region.radius / moved) if moved else 1.0
     return np.asarray(region.centre + share * (x - region.centre))
+
+
+def around_zero(region: Interval | NormBall, centre: FloatArray) -> Interval | NormBall:
+    """Return the moves from ``centre`` that stay in a region: the region, moved to zero."""
+    box = region.box
+    moves = Interval(np.minimum(box.lower - centre, 0.0), np.maximum(box.upper - centre, 0.0))
+    if isinstance(region, Interval):
+        return moves
+    return NormBall(moves, np.zeros(centre.size), region.radius, region.norm)
 
 
 def margins_along(
@@ -243,13 +251,14 @@ class _Batch:
         A climb ends once its margin is above ``enough``.
         """
         count = len(self.features)
+        region = self.problem.ball.region(np.arange(self.problem.x.size))
         outputs = np.repeat(self.rivals, count)
         values, slopes = margins_along(self.margins, outputs, self._inputs, self.late)
         return frank_wolfe(
             np.repeat(deltas.T, count, axis=1),
             values,
             lambda points, numbers: self.weights[:, numbers % count] * slopes(points, numbers),
-            _around_zero(self.problem).farthest,
+            around_zero(region, self.problem.x.astype(np.float64)).farthest,
             steps=_ATTACK_STEPS,
             shares=_STEP_LENGTHS,
             gain=1e-9,
@@ -261,14 +270,3 @@ class _Batch:
         """Return ``x + w ∘ δ`` for the ``points`` δ of the columns ``numbers``."""
         weight = self.weights[:, numbers % len(self.features)]
         return np.asarray(self.problem.x.astype(np.float64)[:, None] + weight * points)
-
-
-def _around_zero(problem: ProblemData) -> Interval | NormBall:
-    """Return the perturbations of the ball: the region, moved to zero."""
-    region = problem.ball.region(np.arange(problem.x.size))
-    centre = problem.x.astype(np.float64)
-    box = region if isinstance(region, Interval) else region.box
-    moved = Interval(np.minimum(box.lower - centre, 0.0), np.maximum(box.upper - centre, 0.0))
-    if isinstance(region, Interval):
-        return moved
-    return NormBall(moved, np.zeros(centre.size), region.radius, region.norm)

@@ -19,6 +19,7 @@ If a solver fails or runs out of time, the bounds proven by then are kept.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -81,8 +82,8 @@ class ProgramBounds:
         within: Bounds = (),
     ) -> Bounds:
         """Bound every value over ``region``, inside the bounds ``within``, by the ``deadline``."""
-        session = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
-        try:
+        opened = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
+        with closing(opened) as session:
             programs = _Programs(self, network, region, session, deadline.within(self.seconds))
             bounds = crown_bounds(network, region, late=deadline.passed, within=within)
             # the relaxation first: it settles many neurons at a small part of the cost
@@ -93,8 +94,6 @@ class ProgramBounds:
                 except SolverError:
                     break  # what was proven until then stays
             return bounds
-        finally:
-            session.close()
 
 
 lp_bounds = partial(ProgramBounds, integer=False, seconds=10.0)

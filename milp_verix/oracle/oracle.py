@@ -2,8 +2,8 @@
 
 Points known from earlier checks come first, then bounds. What they leave open goes to a portfolio
 of engines (:mod:`~milp_verix.oracle.engines.portfolio`): mixed-integer programs or relaxations of
-them (:mod:`~milp_verix.oracle.engines.programs`, one margin after the other in ``margin_check``),
-and the searches ``split``, ``beta`` and ``leaves``. ``docs/extending.md`` has the way of a check.
+them (:mod:`~milp_verix.oracle.engines.programs`, one margin after the other), and the searches
+``split``, ``beta`` and ``leaves``. ``docs/extending.md`` has the way of a check.
 """
 
 from collections.abc import Callable, Sequence

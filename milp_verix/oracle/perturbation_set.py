@@ -10,10 +10,11 @@ The search proves nothing: any perturbation in the ball gives a valid scenario.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from milp_verix.oracle.attacks import frank_wolfe, margins_along
+from milp_verix.oracle.attacks import around_zero, frank_wolfe, margins_along
 from milp_verix.problem.problem import ProblemData
 from verix_encodings import Interval, Network, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -27,7 +28,8 @@ INSIDE = 1.0 - 1e-12
 """The factor on perturbations that keeps them in the ball in spite of rounding."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# no slots: the region is moved to zero once
+@dataclass(frozen=True, eq=False)
 class PerturbationSet:
     """The perturbations ``δ`` with ``centre + δ`` in ``region``, and the network of ``margins``.
 
@@ -44,15 +46,10 @@ class PerturbationSet:
         """The box around the region."""
         return self.region if isinstance(self.region, Interval) else self.region.box
 
-    @property
-    def lower(self) -> FloatArray:
-        """The least ``δ`` of each coordinate."""
-        return self.box.lower - self.centre
-
-    @property
-    def upper(self) -> FloatArray:
-        """The largest ``δ`` of each coordinate."""
-        return self.box.upper - self.centre
+    @cached_property
+    def moves(self) -> Interval | NormBall:
+        """The perturbations: adding x would round them, and could carry one out of a small ball."""
+        return around_zero(self.region, self.centre)
 
     def weight(self, selection: FloatArray | BoolArray) -> FloatArray:
         """Return ``w = 1 − A`` for each coordinate, (d,), from a selection ``A``, (features,)."""
@@ -111,12 +108,8 @@ class PerturbationSet:
 
     def _farthest(self, slope: FloatArray) -> FloatArray:
         """Return the ``δ`` with the largest ``g·δ`` for each column ``g`` of ``slope``."""
-        if isinstance(self.region, Interval):
-            return Interval(self.lower, self.upper).farthest(slope)
-        # a ball around zero: adding x would round δ, and could carry it out of a small ball
-        box, zero = Interval(self.lower, self.upper), np.zeros_like(self.centre)
-        moves = NormBall(box, zero, self.region.radius, self.region.norm)
-        return moves.farthest(slope) * INSIDE
+        moves = self.moves
+        return moves.farthest(slope) * (1.0 if isinstance(moves, Interval) else INSIDE)
 
 
 def perturbation_set(problem: ProblemData) -> PerturbationSet:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.oracle.attacks import climb, climbs, gradient, only
+from milp_verix.oracle.attacks import climb, climbs, gradient
 from milp_verix.oracle.verdict import Stage, Verdict, replayed
 from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Interval, Network, NormBall, interval_bounds, slope_bounds
@@ -135,7 +135,7 @@ class Memory:
             value = float(self.network.evaluate(point)[margin])
             if value > reached[margin]:
                 kept[margin], reached[margin] = point, value
-                gradients[margin] = gradient(only(self.network, margin), point)
+                gradients[margin] = gradient(self.network, margin, point)
         return replace(
             self, free=free, upper=upper, points=kept, reached=reached, gradients=gradients
         )
@@ -166,7 +166,7 @@ def first_memory(network: Network, centre: FloatArray, late: Late = never) -> Me
     for j in range(at_centre.size):
         if late():
             return None
-        gradients.append(gradient(only(network, j), centre))
+        gradients.append(gradient(network, j, centre))
     return Memory(
         network,
         centre,

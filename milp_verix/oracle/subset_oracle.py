@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit
-from milp_verix.oracle.attacks import gradient, only
-from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
+from milp_verix.oracle.attacks import gradient
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
 from verix_encodings.arrays import FloatArray
@@ -58,11 +57,6 @@ class SubsetOracle:
     def late(self) -> bool:
         """Return whether the deadline has passed."""
         return self.deadline.passed()
-
-    def whole_ball(self) -> WholeBall:
-        """Return bounds over the whole ball; ``OverflowError`` where one leaves float64."""
-        whole = self.oracle.prepare(self.deadline)
-        return whole_ball(self.problem, self.deadline) if whole is None else whole
 
     def check(self, free: frozenset[int]) -> Verdict:
         """Decide the claim for the features ``free``; UNKNOWN once the deadline has passed."""
@@ -211,7 +205,7 @@ class SubsetOracle:
         """
         if margin is None:
             margin = int(np.argmax(self.margins.evaluate(point)))
-        slope = gradient(only(self.margins, margin), point)
+        slope = gradient(self.margins, margin, point)
         if self.margins.stepped or not np.isfinite(slope).all():
             by_feature = self._losses(point, margin)
         else:

@@ -19,7 +19,7 @@ from milp_verix.base.errors import (
     same_names,
     shown,
 )
-from milp_verix.base.image_shape import image_layout, likely_image
+from milp_verix.base.image_shape import image_layout, likely_image, without_ones
 from milp_verix.inputs.radii import Labels, features_listed, values_by_label
 from verix_encodings.arrays import FloatArray, IntArray, frozen_indices
 
@@ -166,8 +166,8 @@ def make_features(
         return Features(tuple(pixels), shape)
     if isinstance(given, np.ndarray) and given.ndim and given.size == size:
         # a table of another shape in which each coordinate stands once is a list of groups
-        own = (_inner(input_shape), _inner(image_shape or input_shape))
-        table = given.ndim == 2 and _inner(given.shape) not in own
+        own = (without_ones(input_shape), without_ones(image_shape or input_shape))
+        table = given.ndim == 2 and without_ones(given.shape) not in own
         if not (table and np.array_equal(np.sort(given, axis=None), np.arange(size))):
             return _labelled(given, input_shape)
     return _listed(given, size)
@@ -196,10 +196,6 @@ def named(
                 f"{columns.index(own[name])}: {listed(columns)}. Give names in this order, or none"
             )
     return replace(features, names=tuple(given.tolist()))
-
-
-def _inner(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(dim for dim in shape if dim != 1)
 
 
 def _labelled(labels: NDArray[Any], input_shape: tuple[int, ...]) -> Features:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.errors import InputError, listed, shown
-from milp_verix.base.image_shape import shape_seen
+from milp_verix.base.image_shape import shape_seen, without_ones
 from milp_verix.inputs.feature import continuous
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs
@@ -131,8 +131,7 @@ def own_radii(
     depth = epsilon.ndim if isinstance(epsilon, np.ndarray) else isinstance(epsilon, list | tuple)
     if depth > 1:
         found = np.asarray(epsilon)
-        plain = [tuple(size for size in shape or () if size != 1) for shape in shapes]
-        if tuple(size for size in found.shape if size != 1) not in plain:
+        if without_ones(found.shape) not in [without_ones(shape or ()) for shape in shapes]:
             raise InputError(
                 f"epsilon has the shape {found.shape}, expected that of the input, {shapes[0]}: a "
                 "radius for each coordinate; give each of several radii a list or file of its own"

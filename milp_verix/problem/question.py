@@ -11,7 +11,7 @@ Each margin is affine in the outputs, so the margins of a network are a network
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ from verix_encodings.arrays import FloatArray, differences, placed, unit_rows
 from verix_encodings.safe_bounds import evaluation_error
 
 
-class Question:
-    """A property of the prediction that an explanation must keep."""
+class _Kept:
+    """A property of the prediction that an explanation must keep; see :data:`Question`."""
 
     __slots__ = ()
 
@@ -33,11 +33,6 @@ class Question:
     def notes(self) -> tuple[str, ...]:
         """Reservations that a reader of a result must know."""
         return ()
-
-    @property
-    def prediction(self) -> int | tuple[float, ...]:
-        """The network's prediction: a class, or the values of the outputs asked about."""
-        raise NotImplementedError
 
     def margins(self, network: Network) -> Network:
         """Return the network whose outputs are the margins."""
@@ -47,28 +42,13 @@ class Question:
         """Return the network whose largest output rises as confidence in the prediction drops."""
         return self.margins(network)
 
-    def changed(self, outputs: NDArray[Any]) -> bool:
-        """Return whether ``outputs``, as evaluated by onnxruntime, are a changed prediction.
-
-        Strict: a claim never rests on a tie, and neither does a counterfactual.
-        """
-        raise NotImplementedError
-
-    def predicted(self, outputs: NDArray[Any]) -> int | tuple[float, ...]:
-        """Return the prediction that ``outputs`` amount to."""
-        raise NotImplementedError
-
     def rival(self, _outputs: NDArray[Any]) -> int | None:
         """Return the best class compared with, None where no class is singled out."""
         return None
 
-    def confidence_drop(self, before: NDArray[Any], after: NDArray[Any]) -> float:
-        """Return the loss of confidence from one output to the other: the paper's sensitivity."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, slots=True)
-class Classification(Question):
+class Classification(_Kept):
     """The class ``label``, one of ``classes``, stays above its rivals.
 
     These are the classes ``against``, ascending, or all others if that is None. With the rule
@@ -139,7 +119,7 @@ class Classification(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold(Question):
+class Threshold(_Kept):
     """The one score stays on its side of the threshold: class 1 is above it, class 0 is not.
 
     ``threshold`` is in the units of onnxruntime's output: 0 for a logit, ½ after a Sigmoid. The
@@ -187,7 +167,7 @@ class Threshold(Question):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regression(Question):
+class Regression(_Kept):
     """Each output in ``outputs`` stays within ``delta`` of its value ``reference`` (in float64).
 
     ``exact`` holds the same values in real arithmetic, which the claim is about, and ``error``
@@ -230,6 +210,16 @@ class Regression(Question):
     def _select(self, outputs: NDArray[Any]) -> FloatArray:
         selected: FloatArray = outputs[list(self.outputs)].astype(np.float64)
         return selected
+
+
+Question: TypeAlias = Classification | Threshold | Regression
+"""A property of a ``prediction``, a class or the values of outputs, that must be kept.
+
+``changed`` tells of outputs, as evaluated by onnxruntime, whether the prediction is another one: a
+claim never rests on a tie, and neither does a counterfactual. ``predicted`` is the prediction that
+outputs amount to, ``confidence_drop`` the loss of confidence from one output to another: the
+paper's sensitivity.
+"""
 
 
 def make_question(

@@ -25,8 +25,7 @@ from milp_verix.searches.feature_sets import FeatureSetLike, feature_set
 from milp_verix.searches.minimum.smallest import minimum_of
 from milp_verix.searches.order import Order, OrderMaker, resolve_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
-from milp_verix.searches.strategies import resolve_strategy
-from milp_verix.searches.traversal import Strategy, Traversal, Walk, traverse
+from milp_verix.searches.strategies import Strategy, Traversal, Walk, resolve_strategy, traverse
 
 SmallestSets: TypeAlias = tuple[Minimum | None, Minimum | None, str | None]
 """The smallest sound set, the smallest one with the audited features, the reason of an early end.

@@ -30,7 +30,7 @@ from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import ProblemData
-from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.contrast_cover import Attacker, ContrastCover
 from milp_verix.solvers import Session
 from verix_encodings import Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import FloatArray, relative_error
@@ -210,11 +210,9 @@ def needed_features(
     if deadline.passed():
         return 0
     perturbations = perturbation_set(problem)
-    attacker = _Attacker(perturbations, deadline)
+    attacker = Attacker(perturbations, deadline.passed, _NEWEST, _CLIMBS, _KNOWN)
+    attacker.remember_last(known)
     objective = make_objective(problem.features.count, None, (), ())
-    points = [verdict.witness for verdict in known if verdict.witness is not None]
-    for point in points[-_KNOWN:]:
-        attacker.remember(point.reshape(-1) - perturbations.centre)
     try:
         cover = ContrastCover(problem, objective, perturbations, attacker, open_session)
         budget = 0.0
@@ -239,22 +237,3 @@ def needed_features(
     finally:
         cover.close()
     return int(max(cover.bound, budget))
-
-
-class _Attacker:
-    """Climbs from the input, and from the perturbations found last; ``known``, shape (d, N)."""
-
-    def __init__(self, perturbations: PerturbationSet, deadline: Deadline) -> None:
-        self._perturbations, self._late = perturbations, deadline.passed
-        self._known = np.zeros((perturbations.centre.size, 1))
-
-    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
-        starts = np.concatenate([self._known[:, :1], self._known[:, 1:][:, -_NEWEST:]], axis=1)
-        p = self._perturbations
-        return p.worst(p.weight(selection), starts, _CLIMBS, self._late)
-
-    def remember(self, deltas: FloatArray) -> None:
-        """Begin later searches at these perturbations, shape (d,) or (d, N)."""
-        new = deltas.reshape(self._known.shape[0], -1)
-        self._known = np.concatenate([self._known, new], axis=1)

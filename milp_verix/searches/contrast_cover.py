@@ -17,14 +17,13 @@ found by forward passes in batches; climbs inside that prefix raise the margin a
 shorter one. The result need not be minimal.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.oracle.verdict import replayed
+from milp_verix.oracle.verdict import Verdict, replayed
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.set_search import propose
@@ -38,18 +37,50 @@ from verix_encodings.scenario import Clause
 from verix_encodings.work import worked
 
 _RIVALS = 3  # margins tried for a contrastive set; not measured
+_ROUNDS = 6  # of prefixes and climbs; not measured
+_PREFIXES = 8  # evaluated in one pass; not measured
+_ONE_BY_ONE = 64  # features at most that are left out one by one; not measured
 _CLEAR = 1e-6
 """The least margin, in logits, of a counterfactual: it counts in real arithmetic, too."""
 
 
-class Attacker(Protocol):
-    """A search by gradients for perturbations that a selection does not survive."""
+class Attacker:
+    """Finds perturbations that selections do not survive; ``known``, (d, N), are those found.
 
-    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+    So many ``climbs`` of each margin begin at the highest of the input and the ``most`` newest. Of
+    counterfactuals the last ones, ``remembered``, are taken.
+    """
+
+    def __init__(
+        self, perturbations: PerturbationSet, late: Late, most: int, climbs: int, remembered: int
+    ) -> None:
+        self._perturbations, self._late = perturbations, late
+        self._most, self._climbs, self._remembered = most, climbs, remembered
+        self.known = np.zeros((perturbations.centre.size, 0))
+
+    @property
+    def newest(self) -> FloatArray:
+        """The perturbations found last, shape (d, N)."""
+        return self.known[:, -self._most :]
 
     def remember(self, deltas: FloatArray) -> None:
-        """Begin later searches at these perturbations, shape (d,) or (d, N)."""
+        """Begin later climbs at these perturbations, shape (d,) or (d, N), too."""
+        new = deltas.reshape(self.known.shape[0], -1)
+        self.known = np.concatenate([self.known, new], axis=1)
+
+    def remember_last(self, counterfactuals: Iterable[Verdict]) -> None:
+        """Remember the perturbations of the last ones of ``counterfactuals``."""
+        points = [v.witness for v in counterfactuals if v.witness is not None]
+        for point in points[-self._remembered :]:
+            self.remember(point.reshape(-1) - self._perturbations.centre)
+
+    def attack(
+        self, selection: FloatArray, climbs: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the worst perturbation found for each margin, shape (d, m), and its value."""
+        starts = np.concatenate([np.zeros((self.known.shape[0], 1)), self.newest], axis=1)
+        p = self._perturbations
+        return p.worst(p.weight(selection), starts, climbs or self._climbs, self._late)
 
 
 class ContrastCover:
@@ -148,7 +179,7 @@ class ContrastCover:
     def _learnt(self, free: BoolArray, delta: FloatArray, deadline: Deadline) -> BoolArray | None:
         """Keep a small contrastive set of ``delta`` if onnxruntime confirms it; return the set."""
         p, problem = self._p, self._problem
-        free, delta = smaller_contrast(p, self._clear, free, delta, deadline.passed)
+        free, delta = self._smaller(free, delta, deadline.passed)
         weight = p.weight(~free)
         verdict = replayed(problem, p.centre + weight * delta, np.flatnonzero(weight))
         if verdict is None or verdict.witness is None:
@@ -165,79 +196,63 @@ class ContrastCover:
         self._attacker.remember(delta)
         return changed
 
+    def _smaller(
+        self, free: BoolArray, delta: FloatArray, late: Late
+    ) -> tuple[BoolArray, FloatArray]:
+        """Return fewer of the features ``free``, and a change of them that changes the prediction.
 
-_ROUNDS = 6  # of prefixes and climbs; not measured
-_PREFIXES = 8  # evaluated in one pass; not measured
-_ONE_BY_ONE = 64  # features at most that are left out one by one; not measured
+        ``delta`` changes it by all of them. Once ``late()``, the features so far are returned.
+        """
+        order = np.flatnonzero(free)
+        for _ in range(_ROUNDS):
+            order = self._shortest(self._ranked(free, delta), delta)
+            fewer = np.isin(np.arange(free.size), order)
+            shorter = fewer.sum() < free.sum()
+            free = fewer
+            if not shorter or late():
+                break
+            delta = self._climbed(free, delta, late)[1]
+        for feature in order[::-1] if order.size <= _ONE_BY_ONE else ():
+            if late():
+                break
+            without = free.copy()
+            without[feature] = False
+            harmful, climbed = self._climbed(without, delta, late)
+            if harmful:
+                free, delta = without, climbed
+        return free, delta
 
+    def _climbed(self, free: BoolArray, delta: FloatArray, late: Late) -> tuple[bool, FloatArray]:
+        """Climb the margins from ``delta``; return whether one is clear above zero, and where."""
+        p, needed = self._p, self._clear
+        deltas, values = p.worst(p.weight(~free), delta[:, None], 1, late)
+        margin = int(np.argmax(values - needed))
+        return bool(values[margin] > needed[margin]), deltas[:, margin]
 
-def smaller_contrast(
-    perturbations: PerturbationSet,
-    needed: FloatArray,
-    free: BoolArray,
-    delta: FloatArray,
-    late: Late,
-) -> tuple[BoolArray, FloatArray]:
-    """Return fewer of the features ``free``, and a change of them that changes the prediction.
+    def _ranked(self, free: BoolArray, delta: FloatArray) -> IntArray:
+        """Return the features ``free``, those with the largest first-order gain first."""
+        p = self._p
+        weight = p.weight(~free)
+        there = (p.centre + weight * delta)[:, None]
+        worst = np.argmax(batch_outputs(p.margins, there)[:, 0] - self._clear)
+        slope = batch_slopes(p.margins, there, np.array([worst]))[:, 0]
+        gains = np.bincount(p.feature_of, weight * slope * delta, free.size)
+        features = np.flatnonzero(free)
+        return np.asarray(features[np.argsort(-gains[features], kind="stable")])
 
-    ``delta``, shape (d,), changes it by all of ``free``, shape (features,): it raises a margin
-    above ``needed``, (m,). Once ``late()``, the features so far are returned.
-    """
-    order = np.flatnonzero(free)
-    for _ in range(_ROUNDS):
-        order = _shortest(perturbations, needed, _ranked(perturbations, needed, free, delta), delta)
-        fewer = np.isin(np.arange(free.size), order)
-        shorter = fewer.sum() < free.sum()
-        free = fewer
-        if not shorter or late():
-            break
-        delta = _climbed(perturbations, needed, free, delta, late)[1]
-    for feature in order[::-1] if order.size <= _ONE_BY_ONE else ():
-        if late():
-            break
-        without = free.copy()
-        without[feature] = False
-        harmful, climbed = _climbed(perturbations, needed, without, delta, late)
-        if harmful:
-            free, delta = without, climbed
-    return free, delta
-
-
-def _climbed(
-    p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray, late: Late
-) -> tuple[bool, FloatArray]:
-    """Climb the margins from ``delta``; return whether one exceeds what is needed, and where."""
-    deltas, values = p.worst(p.weight(~free), delta[:, None], 1, late)
-    margin = int(np.argmax(values - needed))
-    return bool(values[margin] > needed[margin]), deltas[:, margin]
-
-
-def _ranked(p: PerturbationSet, needed: FloatArray, free: BoolArray, delta: FloatArray) -> IntArray:
-    """Return the features ``free``, those with the largest first-order gain first."""
-    weight = p.weight(~free)
-    there = (p.centre + weight * delta)[:, None]
-    worst = np.argmax(batch_outputs(p.margins, there)[:, 0] - needed)
-    slope = batch_slopes(p.margins, there, np.array([worst]))[:, 0]
-    gains = np.bincount(p.feature_of, weight * slope * delta, free.size)
-    features = np.flatnonzero(free)
-    return np.asarray(features[np.argsort(-gains[features], kind="stable")])
-
-
-def _shortest(
-    p: PerturbationSet, needed: FloatArray, order: IntArray, delta: FloatArray
-) -> IntArray:
-    """Return the shortest prefix of ``order`` found whose change by ``delta`` is harmful."""
-    low, high = 0, order.size
-    while high - low > 1:
-        lengths = np.unique(np.linspace(low, high, _PREFIXES + 2).astype(int)[1:-1])
-        lengths = lengths[(lengths > low) & (lengths < high)]
-        moved = np.zeros((int(p.feature_of.max()) + 1, lengths.size))
-        for column, length in enumerate(lengths):
-            moved[order[:length], column] = 1.0
-        inputs = p.centre[:, None] + moved[p.feature_of] * delta[:, None]
-        reached = batch_outputs(p.margins, inputs) - needed[:, None]
-        harmful = np.flatnonzero(reached.max(axis=0) > 0)
-        first = int(harmful[0]) if harmful.size else lengths.size
-        low = int(lengths[first - 1]) if first else low
-        high = int(lengths[first]) if harmful.size else high
-    return order[:high]
+    def _shortest(self, order: IntArray, delta: FloatArray) -> IntArray:
+        """Return the shortest prefix of ``order`` found whose change by ``delta`` is harmful."""
+        p, low, high = self._p, 0, order.size
+        while high - low > 1:
+            lengths = np.unique(np.linspace(low, high, _PREFIXES + 2).astype(int)[1:-1])
+            lengths = lengths[(lengths > low) & (lengths < high)]
+            moved = np.zeros((int(p.feature_of.max()) + 1, lengths.size))
+            for column, length in enumerate(lengths):
+                moved[order[:length], column] = 1.0
+            inputs = p.centre[:, None] + moved[p.feature_of] * delta[:, None]
+            reached = batch_outputs(p.margins, inputs) - self._clear[:, None]
+            harmful = np.flatnonzero(reached.max(axis=0) > 0)
+            first = int(harmful[0]) if harmful.size else lengths.size
+            low = int(lengths[first - 1]) if first else low
+            high = int(lengths[first]) if harmful.size else high
+        return order[:high]

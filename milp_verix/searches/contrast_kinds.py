@@ -13,17 +13,13 @@ common so far costs no more than the limit. Whole costs are tried from the least
 limit is the best cost so far. A search that ends proves that no contrast within the limit is left.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 
 from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.engines.leaf_search import Clique, LeafSearch
 from milp_verix.oracle.engines.leaves import Reach, cells_for, cut_of, trees_of
 from milp_verix.oracle.verdict import Answer, Effort, Verdict, replayed
-from milp_verix.problem.problem import ProblemData
-from milp_verix.searches.change_measure import EQUAL, ChangeMeasure, halved
+from milp_verix.searches.change_measure import EQUAL, halved
 from milp_verix.searches.contrast_search import ContrastSearch
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.norm_ball import length
@@ -94,7 +90,15 @@ _MOST_LIMITS = 12
 
 
 class LeafContrasts(ContrastSearch):
-    """The cheapest contrast of trees so far, and the bound proven for each rival."""
+    """The cheapest contrast of trees so far, and the bound proven for each rival.
+
+    A search for leaves within a limit of the cost ends with the first contrast; ``_unsure`` is the
+    least cost of leaves in which rules may allow a cheaper input than the one found.
+    """
+
+    _reach: Reach
+    _limit: float | None
+    _unsure: float
 
     def _search(self) -> None:
         """Search the leaves of each rival within limits of the cost."""
@@ -104,14 +108,15 @@ class LeafContrasts(ContrastSearch):
         if self.best is not None and self.measure.choice.all():
             self._improve(self.best)
         free = subsets.problem.features.coordinates(sorted(subsets.everything))
-        reach = Reach.of(subsets.problem, cells_for(subsets.problem), free)
+        self._reach = Reach.of(subsets.problem, cells_for(subsets.problem), free)
         for limit in self._limits():
+            self._limit = limit
             for rival in rivals:
                 if self.proven:
                     return
                 if subsets.late():
                     break
-                bound = self._within_limit(reach, rival, limit)
+                bound = self._within_limit(rival)
                 self._bounds[rival] = max(self._bounds[rival], bound)
                 self._report()
             if subsets.late():
@@ -129,98 +134,73 @@ class LeafContrasts(ContrastSearch):
         first = self.lower_bound
         return [*np.arange(first, min(most, first + _MOST_LIMITS)).tolist(), None]
 
-    def _most(self, limit: float | None) -> float:
-        if limit is not None:
-            return limit * (1 + EQUAL)
+    def _most(self) -> float:
+        if self._limit is not None:
+            return self._limit * (1 + EQUAL)
         if self.best is None:
             return np.inf
         best = self._cost(self.best)
         return best - 1.0 + EQUAL if self._whole else best * (1 - self.measure.gap / 2)
 
-    def _within_limit(self, reach: Reach, rival: int, limit: float | None) -> float:
-        """Search for contrasts of margin ``rival`` within ``limit``; return the bound proven."""
-        trees = trees_of(self.subsets.margins)
+    def _within_limit(self, rival: int) -> float:
+        """Search for contrasts of margin ``rival`` within the limit; return the bound proven."""
+        trees, reach, self._unsure = trees_of(self.subsets.margins), self._reach, np.inf
         assert trees is not None
-        bounded = _Limited(
-            self.subsets.problem,
-            self.measure,
-            reach,
-            lambda: self._most(limit),
-            self.offer,
-            once=limit is not None,
-        )
         cut, _ = cut_of(reach, trees, rival, self._needed[rival])
         values = dense(trees.value_of[reach.boxes.leaf, rival])
         search = LeafSearch(
-            reach.boxes, values, cut, bounded.take, bounded.near, reach.blocks, keep_constant=True
+            reach.boxes, values, cut, self._take, self._near, reach.blocks, keep_constant=True
         )
         ended = search.run(self.subsets.late)
         self.effort += Effort(solves=1, nodes=search.nodes)
-        if np.isfinite(bounded.unsure):
+        if np.isfinite(self._unsure):
             self._doubt(_UNDECIDED)
         if ended is not False:
             return self.measure.least
-        if limit is not None:
-            beyond = limit + 1.0
+        if self._limit is not None:
+            beyond = self._limit + 1.0
         elif self.best is None:
             beyond = self.measure.total * (1 + EQUAL) + 1.0
         else:
             best = self._cost(self.best)
             beyond = best if self._whole else best * (1 - self.measure.gap / 2)
-        return float(min(beyond, bounded.unsure))
+        return float(min(beyond, self._unsure))
 
-
-@dataclass(slots=True, eq=False)
-class _Limited:
-    """A search for leaves within the cost ``most()``; counterfactuals are given to ``offer``.
-
-    It ends with the first one if ``once``. ``unsure`` is the least cost of leaves in which rules
-    may allow a cheaper input than the one found.
-    """
-
-    problem: ProblemData
-    measure: ChangeMeasure
-    reach: Reach
-    most: Callable[[], float]
-    offer: Callable[[Verdict], None]
-    once: bool
-    unsure: float = np.inf
-
-    def near(self, lo: IntArray, hi: IntArray, words: BoolArray | None) -> BoolArray:
+    def _near(self, lo: IntArray, hi: IntArray, words: BoolArray | None) -> BoolArray:
         """Return which boxes of cells, (n, F), hold an input within the limit, (n,)."""
-        kept = self.costs(lo, hi, words) <= self.most()
-        if self.reach.limit is not None:
+        kept = self._leaf_costs(lo, hi, words) <= self._most()
+        if self._reach.limit is not None:
             some = None if words is None else words[kept]
-            kept[kept] = self.reach.limit(lo[kept], hi[kept], some)
+            kept[kept] = self._reach.limit(lo[kept], hi[kept], some)
         return kept
 
-    def take(self, clique: Clique) -> bool:
+    def _take(self, clique: Clique) -> bool:
         """Offer the input of a set of leaves; True to stop the search."""
         words = None if clique.words is None else clique.words[None, :]
-        cost = float(self.costs(clique.lo[None, :], clique.hi[None, :], words)[0])
-        if cost > self.most():
+        cost = float(self._leaf_costs(clique.lo[None, :], clique.hi[None, :], words)[0])
+        if cost > self._most():
             return False
-        point, excluded = self.reach.point(clique)
+        point, excluded = self._reach.point(clique)
         if point is None:
-            self.unsure = self.unsure if excluded else min(self.unsure, cost)
+            self._unsure = self._unsure if excluded else min(self._unsure, cost)
             return False
-        found = replayed(self.problem, point, self.reach.free)
+        found = replayed(self.subsets.problem, point, self._reach.free)
         if found is None:
             return False
         self.offer(found)
         if self.measure.cost(point) > cost * (1 + EQUAL):
             least = cost + self._further(clique)
             if self.measure.cost(point) > least * (1 + EQUAL):
-                self.unsure = min(self.unsure, least)
-        return self.once
+                self._unsure = min(self._unsure, least)
+        return self._limit is not None
 
     def _further(self, clique: Clique) -> float:
         """Return what rules add to the least cost of leaves: that of one more unit, or nothing."""
-        measure, mixed = self.measure, self.problem.ball.mixed
+        measure, mixed = self.measure, self.subsets.problem.ball.mixed
         if mixed is None or clique.words is not None or not measure.choice.all():
             return 0.0
-        ends = self.reach.whole(clique.lo[None, :], clique.hi[None, :])
-        lower, upper, centre = ends[0][0], ends[1][0], self.reach.centre
+        ends = self._reach.whole(clique.lo[None, :], clique.hi[None, :])
+        lower, upper, centre = ends[0][0], ends[1][0], self._reach.centre
         moved = np.zeros(measure.costs.size, dtype=bool)
         moved[measure.unit_of[(centre < lower) | (centre > upper)]] = True
         stays = ~moved[measure.unit_of]
@@ -229,19 +209,19 @@ class _Limited:
             return 0.0
         return float(np.min(measure.costs[~moved], initial=np.inf))
 
-    def costs(self, lo: IntArray, hi: IntArray, words: BoolArray | None) -> FloatArray:
+    def _leaf_costs(self, lo: IntArray, hi: IntArray, words: BoolArray | None) -> FloatArray:
         """Return the least cost of a change into each box of cells, (n, F), with such words."""
-        measure, features = self.measure, self.reach.boxes.features
+        measure, features = self.measure, self._reach.boxes.features
         units, places = np.unique(measure.unit_of[features], return_inverse=True)
         amounts = np.zeros((lo.shape[0], units.size))
-        moved = self.reach.moves(lo, hi) / measure.scales[features]
-        moved[(self.reach.ends(lo, hi)[0] > measure.last[features]) & (moved > 0)] = 1.0
+        moved = self._reach.moves(lo, hi) / measure.scales[features]
+        moved[(self._reach.ends(lo, hi)[0] > measure.last[features]) & (moved > 0)] = 1.0
         for column, place in enumerate(places.tolist()):
             amounts[:, place] += moved[:, column]
         amounts = np.where(measure.choice[units], amounts > 0, amounts)
         cost = np.asarray(amounts @ measure.costs[units])
         if words is None:
             return cost
-        own = self.reach.centre[self.reach.words] >= 1
+        own = self._reach.centre[self._reach.words] >= 1
         changed = ~words[:, own]
-        return np.asarray(cost + changed @ measure.costs[measure.unit_of[self.reach.words[own]]])
+        return np.asarray(cost + changed @ measure.costs[measure.unit_of[self._reach.words[own]]])

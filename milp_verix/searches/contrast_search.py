@@ -17,7 +17,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import climb
-from milp_verix.oracle.ball_bounds import SmallerBalls
+from milp_verix.oracle.ball_bounds import SmallerBalls, whole_ball
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Effort, Verdict, replayed
@@ -169,7 +169,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         """Return the margins that bounds over the ball do not keep below zero, all without any."""
         subsets = self.subsets
         try:
-            bounds = subsets.whole_ball().bounds
+            whole = subsets.oracle.prepare(subsets.deadline)
+            bounds = (whole or whole_ball(subsets.problem, subsets.deadline)).bounds
         except OverflowError as error:
             self._doubt(str(error))
             self._bounds = dict.fromkeys(range(subsets.margins.output_size), self.measure.least)

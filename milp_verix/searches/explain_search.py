@@ -34,8 +34,7 @@ from milp_verix.results.plain_counterfactuals import (
 )
 from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
-from milp_verix.searches.strategies import resolve_strategy
-from milp_verix.searches.traversal import Traversal, Walk, traverse
+from milp_verix.searches.strategies import Traversal, Walk, resolve_strategy, traverse
 from verix_encodings.work import worked
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
-from milp_verix.problem.features import Features, FeaturesLike
+from milp_verix.problem.features import FeaturesLike
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.results.explanation import Explanation
@@ -26,16 +26,12 @@ def groups_for(given: "FeatureSetLike | None", features: FeaturesLike) -> Featur
 def feature_set(given: FeatureSetLike, problem: ProblemData) -> tuple[int, ...]:
     """Return the features in the set ``given``, ascending.
 
-    Besides the values of :func:`.features_in` it may be a result, about the same features. Raises
-    ``InputError`` as that does.
+    Besides the values of :func:`.features_in` it may be a result, about the same features, which go
+    by name where both have names. Raises ``InputError`` as that does.
     """
-    if isinstance(given, Explanation):
-        return _of_result(given, problem.features)
-    return features_in(given, problem, "explanation")
-
-
-def _of_result(given: Explanation, features: Features) -> tuple[int, ...]:
-    """Return the features of a result, by name where both have names."""
+    if not isinstance(given, Explanation):
+        return features_in(given, problem, "explanation")
+    features = problem.features
     own = tuple(tuple(group.tolist()) for group in features.groups)
     if own != given.groups:
         raise InputError(

@@ -34,7 +34,7 @@ import numpy as np
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.base.errors import InputError, require_one_of
-from milp_verix.oracle.attacks import climb, gradient, only
+from milp_verix.oracle.attacks import climb, gradient
 from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
 from milp_verix.problem.features import Features
 from milp_verix.problem.problem import ProblemData
@@ -83,7 +83,7 @@ def adaptive(
     for _ in range(_ROUNDS):
         order = np.argsort(ranking, kind="stable").tolist()
         points = _worst_points(problem, margins, order, deadline)
-        slopes = [gradient(only(margins, j), point) for j, point in enumerate(points)]
+        slopes = [gradient(margins, j, point) for j, point in enumerate(points)]
         rounds.append(_shares(problem, margins, np.array(slopes)))
         ranking = np.mean(rounds, axis=0)
     return ranking

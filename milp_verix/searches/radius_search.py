@@ -24,53 +24,6 @@ from milp_verix.results.ranges import RobustnessRadii
 from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
 from milp_verix.searches.runner import AnytimeSearch, Tally
 
-
-class Questions:
-    """Asks oracles, one for each radius, and hands answers to brackets; ``tally`` sums the work."""
-
-    def __init__(self, balls: Balls, epsilon: float, search: Search) -> None:
-        self._balls, self._epsilon = balls, epsilon
-        self._bounds = SmallerBalls.of(balls.problem, search)
-        # what an oracle prepares and reuses is for sets that grow
-        self._search = replace(search, reuse=False)
-        self.oracle = self._opened(epsilon)
-        self.tally = Tally()
-
-    def close(self) -> None:
-        """Close the last oracle, and keep its counts."""
-        self.tally.add(self.oracle)
-        self.oracle.close()
-
-    def ask(self, bracket: Bracket, step: Step, deadline: Deadline) -> None:
-        """Answer ``step`` of ``bracket`` by the ``deadline``."""
-        oracle = self._at(step.epsilon)
-        if step.means == "attack":
-            *others, last = bracket.features
-            found = oracle.attacked(others, [last], deadline)
-            if last in found:
-                bracket.violated(step.epsilon, found[last])
-            return
-        ask = oracle.check_by_bounds if step.means == "bounds" else oracle.check
-        verdict = ask(bracket.free, deadline)
-        if verdict.holds:
-            bracket.holds(step.epsilon)
-        elif verdict.violated:
-            bracket.violated(step.epsilon, verdict)
-        elif step.means == "check":
-            bracket.undecided(step.epsilon, verdict.reason or "unknown")
-
-    def _at(self, epsilon: float) -> Oracle:
-        """Return the oracle at a radius; the last one is kept."""
-        if self._epsilon != epsilon:
-            opened = self._opened(epsilon)
-            self.close()
-            self.oracle, self._epsilon = opened, epsilon
-        return self.oracle
-
-    def _opened(self, epsilon: float) -> Oracle:
-        return Oracle(self._balls.at(epsilon), self._search, self._bounds)
-
-
 _LEAST_WORK = 0.1
 """Seconds of work that each question may take at least. Not measured."""
 
@@ -87,21 +40,61 @@ class RadiusProgress:
 
 @dataclass(eq=False)
 class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
-    """The brackets of one result in ``problem``, its largest ball; ``scale`` as of ``Balls``."""
+    """The brackets of one result in ``problem``, the largest of ``balls``, of the radius ``reach``.
+
+    Oracles, one for each radius, answer their questions; the last one is kept.
+    """
 
     brackets: Sequence[Bracket]
-    questions: Questions
+    balls: Balls
     request: Request
     problem: ProblemData
-    scale: tuple[float, ...] | None
+    reach: float
     each: bool
     open: int = 0
+
+    def __post_init__(self) -> None:
+        self._bounds = SmallerBalls.of(self.balls.problem, self.request.search)
+        # what an oracle prepares and reuses is for sets that grow
+        self._own_search = replace(self.request.search, reuse=False)
+        self._oracle, self._epsilon = self._opened(self.reach), self.reach
+        self._tally = Tally()
+
+    def close(self) -> None:
+        """Close the last oracle, and keep its counts."""
+        self._tally.add(self._oracle)
+        self._oracle.close()
+
+    def _opened(self, epsilon: float) -> Oracle:
+        return Oracle(self.balls.at(epsilon), self._own_search, self._bounds)
+
+    def _ask(self, bracket: Bracket, step: Step, deadline: Deadline) -> None:
+        """Answer ``step`` of ``bracket`` by the ``deadline``."""
+        if self._epsilon != step.epsilon:
+            opened = self._opened(step.epsilon)
+            self.close()
+            self._oracle, self._epsilon = opened, step.epsilon
+        oracle = self._oracle
+        if step.means == "attack":
+            *others, last = bracket.features
+            found = oracle.attacked(others, [last], deadline)
+            if last in found:
+                bracket.violated(step.epsilon, found[last])
+            return
+        ask = oracle.check_by_bounds if step.means == "bounds" else oracle.check
+        verdict = ask(bracket.free, deadline)
+        if verdict.holds:
+            bracket.holds(step.epsilon)
+        elif verdict.violated:
+            bracket.violated(step.epsilon, verdict)
+        elif step.means == "check":
+            bracket.undecided(step.epsilon, verdict.reason or "unknown")
 
     def _search(self) -> None:
         """Narrow the brackets in rounds, one question each; those out of time ask again last."""
         deadline, check_limit = self.request.deadline, self.request.check_limit
         open_ = {bracket: bracket.steps() for bracket in self.brackets}
-        with closing(self.questions):
+        with closing(self):
             while open_ and not deadline.passed():
                 for bracket in list(open_):
                     if deadline.passed():
@@ -114,7 +107,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
                     self.tell()
                     share = max(deadline.left / (2 * len(open_)), _LEAST_WORK)
                     until = deadline.limited(check_limit).within(share)
-                    self.questions.ask(bracket, step, until)
+                    self._ask(bracket, step, until)
                 if not open_ and math.isfinite(deadline.at):
                     for bracket in self.brackets:
                         late = TIME_LIMIT in bracket.unknown.values() and not bracket.narrow
@@ -138,7 +131,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         return self._result(self.stopped)
 
     def _result(self, why: str | None) -> RobustnessRadii:
-        last, tally = self.questions.oracle, self.questions.tally
+        last, tally = self._oracle, self._tally
         most, elapsed = tally.most, self.request.elapsed
         solver = last.solver if most is None or not most.checks else most.solver
         return RobustnessRadii(
@@ -146,7 +139,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
             brackets=tuple(bracket.record(why) for bracket in self.brackets),
             each=self.each,
             tolerance=self.brackets[0].tolerance,
-            scale=self.scale,
+            scale=self.balls.scale,
         )
 
 
@@ -181,8 +174,7 @@ def radius_of(
 
     pairs = zip(sets, reaches, strict=True)
     brackets = [Bracket(balls, chosen, reach, float(tolerance)) for chosen, reach in pairs]
-    questions = Questions(balls, max(reaches), search)
-    run = RadiusSearch(brackets, questions, request, problem, balls.scale, each)
+    run = RadiusSearch(brackets, balls, request, problem, max(reaches), each)
     return run.run(progress, snapshots)
 
 

@@ -110,11 +110,9 @@ def fields_of(
     beside: Effort | None = None,
 ) -> dict[str, Any]:
     """Return the fields that results share; ``beside`` is effort of others than ``oracle``."""
-    effort = oracle.effort if beside is None else oracle.effort + beside
-    return {
-        **shared_fields(oracle.problem, oracle.solver, oracle.versions, notes + oracle.notes),
-        "statistics": statistics_of(effort, oracle.checks, seconds, stopped, oracle.solvers),
-    }
+    tally = Tally(beside or Effort())
+    tally.add(oracle)
+    return tally.fields(oracle.problem, oracle.solver, notes + oracle.notes, seconds, stopped)
 
 
 @dataclass(eq=False)

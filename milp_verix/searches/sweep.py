@@ -36,8 +36,7 @@ from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.explanation import EpsilonSweep, Explanation
 from milp_verix.searches.explain_search import ExplainSearch, Progress
 from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order
-from milp_verix.searches.strategies import resolve_strategy
-from milp_verix.searches.traversal import Traversal
+from milp_verix.searches.strategies import Traversal, resolve_strategy
 from milp_verix.views.wording import radius_text
 
 Radius: TypeAlias = float | tuple[float, ...]

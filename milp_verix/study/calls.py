@@ -67,63 +67,17 @@ def explain_many(
     :func:`milp_verix.read_study` reads the journal as a table. Options are the same for all tasks
     that take them.
 
+    Options of a task are told by :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
+    :func:`milp_verix.contrastive` and :func:`milp_verix.compare`.
+
     Args:
-        network: a model, the path of its file, or its bytes.
         xs: an array with an input for each entry of its first axis, a sequence of arrays, or the
             path of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet`` file, a
-            row for each input.
+            row for each input. Values are taken as they are.
         epsilon: one radius or several, in the units of the inputs.
-        norm: ``"linf"``, ``"l1"`` or ``"l2"``, over all coordinates freed together.
-        delta: for regression, the change of an output that counts, in the output's units.
-        domain: lower and upper end of the input domain.
-        features: what is freed together, each coordinate by default.
-        feature_names: the features' names, a text for each.
-        label: the class explained, by number or name.
-        against: the classes that must not overtake the predicted one.
-        output: the output that a regression is about.
-        image_shape: the shape in which a flat input is an image.
-        inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file.
-        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
-            ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
-            sequential one, with a note.
-        transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
-        traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-            checks are asked; the explanation is the same, see
-            :mod:`milp_verix.searches.strategies`.
-        costs: a finite number of at least zero for each feature, 1 each by default: the explanation
-            with the least sum is found. Proofs are faster where all costs are whole multiples of a
-            unit. ``InputError`` for costs too far apart to be added up exactly: the largest may be
-            a million times the smallest above zero, or whole costs a billion units together. A
-            mapping from names or indices of features has one for each, or ``"*"`` for the others.
-        must: features that the explanation must contain, by names or indices. A feature among them
-            that is not needed is listed in ``unknown``.
-        must_not: features that it must not contain; ``InputError`` if these alone can change the
-            prediction.
-        gap: stop once ``(cost − lower bound) / cost`` is at most this.
-        method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
-            slower on networks with more than a dozen features. Trees, and inputs with whole numbers
-            or rules, are answered by hitting sets in any case.
-        master: for scenarios, ``"tree"`` searches the relaxation by branch and bound over phases
-            and features on one warm linear program of HiGHS, ``"program"`` gives it to ``solver``
-            as a mixed-integer program; ``"auto"`` takes the tree if ``solver`` is HiGHS-based.
-        limits: a :class:`~milp_verix.SearchLimits`, which divides time and work among techniques
-            and may switch some off.
-        minimise: ``"features"`` or ``"distance"``.
-        solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
-            ``"scip"``, ``"xpress"``, ``"copt"``, ``"cplex"``, ``"ortools"``, ``"pulp"``,
-            ``"pyomo"``, ``"split"``, ``"beta"``, ``"leaves"``, ``"pulp:NAME"`` or ``"pyomo:NAME"``;
-            by default all that are installed.
-        formulations: their names, such as ``"big_m"`` or ``"partition:4"``.
-        most_checks: the most checks of the explanation that are compared: spread evenly over those
-            that bounds and attacks alone do not decide. By default all of them.
-        rounds: how often each pair runs, in turns, 1 to 100; the run with the median time counts.
-        seeds: how often each program is solved, 1 to 100: once as it stands, then with the solver's
-            seeds 1, 2, … and rows and columns in another order; of ``task="check"`` alone.
-        substitutes: whether another solver takes over what is beyond a licence, and is named then;
-            by default such a program is not run.
-        relaxations: whether the records of each program have the optimum of the linear relaxation,
-            which HiGHS finds, outside of the times of the runs.
+        inputs: the description of the inputs, :class:`milp_verix.Inputs` or its file. A table, a
+            pandas DataFrame too, then has a column for each feature, with numbers or words, and
+            ``epsilon`` may be ``inf``, ``"10%"`` of ranges or ``"0.5sd"``.
         journal: a ``.jsonl`` file; or a folder, in which each process writes a file of its own.
         workers: processes that share the tasks; more than one need joblib.
         scheduler: the address of a Dask scheduler, such as ``"tcp://host:8786"``, whose workers
@@ -143,22 +97,8 @@ def explain_many(
             "adaptive"]}``; every combination is a task for each input.
         indices: the inputs wanted, by default all: a list, or text such as ``"0:100"``.
         columns: the columns of a table that make an input, by name and in its order.
-        solver: the solver's name, or an object.
-        exactness: ``"exact"``; or, faster and still sound, with features left undecided.
-        time_limit: the most seconds for each task.
-        check_time_limit: the most seconds for each check.
-        memory: bytes that the process may hold, or a text such as ``"2 GB"``.
-        seed: seed of the order ``"random"``.
-        threads: threads that the solver may use, if it can use several.
-        bounds: how bounds on the neurons are found.
-        segments: number of pieces that enclose each smooth activation, 1 to 1,000.
-        formulation: how ReLUs become rows and columns.
-        warm: what a solver keeps from one program to the next.
-        reuse: whether a check uses points and bounds of earlier checks.
-        tolerances: the distances that separate a proof from noise.
+        time_limit: the most seconds for each task; None for no limit.
         progress: called with a :class:`Tally` at the start and after each record.
-
-    More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`.
 
     Raises:
         InputError: an argument does not fit, or the journal cannot be written.

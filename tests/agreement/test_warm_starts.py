@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from milp_verix import InputError, OnnxNetwork, SearchLimits, check, explain, minimum
-from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.comparison.timed_solver import SolverClock, TimedSolver
 from milp_verix.solvers import SOLVERS, SolveResult, Targets
 from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import why_not
@@ -171,7 +171,7 @@ def test_minima_are_the_same_with_every_way(solver: str, warm: str, tmp_path: Pa
 
 def test_the_clock_of_a_comparison_sees_one_program(tmp_path: Path) -> None:
     clock = SolverClock()
-    solver: Any = timed_solver("highs", clock)
+    solver: Any = TimedSolver("highs", clock)
     options: dict[str, Any] = {"epsilon": 0.25, "bounds": "interval", "reuse": False}
     explain(_model(3, tmp_path), np.full(6, 0.5), solver=solver, warm="in_place", **options)
     assert clock.time.builds == 1

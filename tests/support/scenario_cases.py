@@ -37,7 +37,10 @@ def drawn_constraints(
 
     They are for sets of at most ``most`` features.
     """
-    ends = [np.where(rng.random(p.lower.size) < 0.5, p.lower, p.upper) for _ in range(4)]
+    ends = [
+        np.where(rng.random(p.moves.box.lower.size) < 0.5, p.moves.box.lower, p.moves.box.upper)
+        for _ in range(4)
+    ]
     constraints: list[Constraint] = [
         make_scenario(
             *(p.margins, p.centre, delta, p.feature_of),

@@ -23,8 +23,10 @@ for the whole region at any moment.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.oracle.engines.claim import (
     BoundsEngine,
@@ -33,8 +35,8 @@ from milp_verix.oracle.engines.claim import (
     Replays,
     decided,
 )
-from milp_verix.oracle.engines.phase_search import BoundSearch
-from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
+from milp_verix.oracle.engines.phase_search import BoundSearch, Nodes
+from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -45,7 +47,7 @@ from verix_encodings.bounds.mixed_domain import MixedDomain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class Scored(Nodes):
     """Boxes with bounds on margins, (N, m), and on ``known`` values, and the axis to split."""
 
     boxes: Boxes
@@ -53,39 +55,17 @@ class Scored:
     axis: IntArray
     known: dict[int, Range]
 
-    def __len__(self) -> int:
-        return len(self.boxes)
-
-    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> "Scored":
-        known = {value: (low[chosen], high[chosen]) for value, (low, high) in self.known.items()}
-        return Scored(self.boxes[chosen], self.upper[chosen], self.axis[chosen], known)
-
     @property
-    def bytes(self) -> int:
-        """The memory that the boxes take."""
-        arrays = [self.boxes.lower, self.upper, *(low for low, _ in self.known.values())]
-        return 2 * sum(array.nbytes for array in arrays)
+    def arrays(self) -> list[NDArray[Any]]:
+        """All arrays of the group."""
+        ends = [end for both in self.known.values() for end in both]
+        return [self.boxes.lower, self.boxes.upper, self.upper, self.axis, *ends]
 
-    @classmethod
-    def joined(cls, groups: "Sequence[Scored]") -> "Scored":
-        """Return the boxes of several groups, at least one, as one group."""
-        if len(groups) == 1:
-            return groups[0]
-        lower = np.concatenate([group.boxes.lower for group in groups])
-        upper = np.concatenate([group.boxes.upper for group in groups])
-        known = {
-            value: (
-                np.concatenate([group.known[value][0] for group in groups]),
-                np.concatenate([group.known[value][1] for group in groups]),
-            )
-            for value in groups[0].known
-        }
-        return cls(
-            groups[0].boxes.at(lower, upper),
-            np.concatenate([group.upper for group in groups]),
-            np.concatenate([group.axis for group in groups]),
-            known,
-        )
+    def of(self, arrays: Sequence[NDArray[Any]]) -> "Scored":
+        """Return a group of other ``arrays``."""
+        lower, upper, bounds, axis, *ends = arrays
+        known = dict(zip(self.known, zip(ends[::2], ends[1::2], strict=True), strict=True))
+        return Scored(self.boxes.at(lower, upper), bounds, axis, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +216,7 @@ class BoxSearch(BoundSearch[Scored]):
 
 
 _WORTH_SPLITTING = 20_000  # of a network whose boxes are worth splitting; not measured
+_STUCK = "no split proves it: the worst margin, {:.2e}, is so close to zero, or to a jump"
 
 
 class InputSplit(BoundsEngine):
@@ -273,7 +254,7 @@ class InputSplit(BoundsEngine):
             for margin in claim.open_
             if np.isfinite(search.tried.reached[margin])
         }
-        reason = None if holds else _reason(claim, search)
+        reason = None if holds else search.reason(claim.deadline, _STUCK)
         return decided(claim, search.upper, points, replays.verdict, reason, nodes=search.boxes)
 
     def _whole(self, claim: Claim, moved: FloatArray) -> FloatArray:
@@ -299,10 +280,3 @@ def _folded(
         return network, region, (box, *claim.bounds[1:])
     # with one more value than the claim's network
     return network, region, crown_bounds(network, region, late=claim.deadline.passed)
-
-
-def _reason(claim: Claim, search: BoxSearch) -> str:
-    if not search.stuck or claim.deadline.passed():
-        return TIME_LIMIT
-    worst = float(search.tried.reached.max())
-    return f"no split proves it: the worst margin, {worst:.2e}, is so close to zero, or to a jump"

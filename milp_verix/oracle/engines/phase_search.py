@@ -24,12 +24,14 @@ bound on bounds: Bunel, Lu, Turkaslan, Torr, Kohli, Kumar, JMLR 2020; β-CROWN: 
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.clock import Deadline
 from milp_verix.oracle.engines.claim import TriedPoints
+from milp_verix.oracle.verdict import TIME_LIMIT
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.alpha import least, lowered
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
@@ -38,24 +40,39 @@ from verix_encodings.interval_bounds import suppose_both
 from verix_encodings.row_slopes import Relaxed, RowSlopes
 
 
-class Nodes(Protocol):
-    """A group of nodes with proven ``upper`` bounds on the margins, (N, m)."""
+class Nodes:
+    """A group of nodes: ``arrays`` with a row for each; by default all fields are arrays.
+
+    ``upper`` are proven bounds on the margins, (N, m), -inf for one that a node is not about.
+    """
+
+    __slots__ = ()
+    upper: FloatArray
 
     @property
-    def upper(self) -> FloatArray:
-        """The bounds, -inf for a margin that a node is not about."""
+    def arrays(self) -> list[NDArray[Any]]:
+        """All arrays of the group."""
+        return [getattr(self, one.name) for one in fields(self)]  # type: ignore[arg-type]
+
+    def of(self, arrays: Sequence[NDArray[Any]]) -> Self:
+        """Return a group of other ``arrays``."""
+        return type(self)(*arrays)
+
+    def __len__(self) -> int:
+        return len(self.upper)
+
+    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> Self:
+        return self.of([array[chosen] for array in self.arrays])
 
     @property
     def bytes(self) -> int:
         """The memory that the nodes take."""
+        return sum(array.nbytes for array in self.arrays)
 
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> Self: ...
-
-    @classmethod
-    def joined(cls, groups: Sequence[Self]) -> Self:
-        """Return the nodes of several groups, at least one, as one group."""
+    def joined(self, others: Sequence[Self]) -> Self:
+        """Return the nodes of this group and of ``others`` as one group."""
+        parts = zip(*(group.arrays for group in (self, *others)), strict=True)
+        return self.of([np.concatenate(part) for part in parts]) if others else self
 
 
 N = TypeVar("N", bound=Nodes)
@@ -97,7 +114,7 @@ class OpenNodes(Generic[N]):
                 rest = group[left:]
                 self._put(rest, float((rest.upper[0] + self.needed).max()))
             left -= len(taken[-1])
-        return taken[0].joined(taken) if len(taken) > 1 else taken[0]
+        return taken[0].joined(taken[1:])
 
     def upper(self) -> FloatArray:
         """Return the worst bound of each margin over all open nodes, shape (m,)."""
@@ -140,7 +157,7 @@ _CLIMBS = 2  # from the highest points of a batch; not measured
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PhaseNodes:
+class PhaseNodes(Nodes):
     """Nodes of the margins ``margin``, (N,); ``upper`` bounds these, and is -inf elsewhere, (N, m).
 
     ``signs`` are the phases supposed, ``dials`` the slopes and multipliers, both (N, count), and
@@ -156,24 +173,6 @@ class PhaseNodes:
     ends: NDArray[np.float32]
     split: IntArray
     point: FloatArray
-
-    def __len__(self) -> int:
-        return self.margin.size
-
-    def __getitem__(self, chosen: IntArray | BoolArray | slice) -> "PhaseNodes":
-        return PhaseNodes(*(getattr(self, one.name)[chosen] for one in fields(self)))
-
-    @property
-    def bytes(self) -> int:
-        """The memory that the nodes take."""
-        return self.upper.nbytes + self.signs.nbytes + self.dials.nbytes + self.ends.nbytes
-
-    @classmethod
-    def joined(cls, groups: Sequence["PhaseNodes"]) -> "PhaseNodes":
-        """Return the nodes of several groups, at least one, as one group."""
-        return cls(
-            *(np.concatenate([getattr(group, one.name) for group in groups]) for one in fields(cls))
-        )
 
 
 @dataclass(slots=True, eq=False)
@@ -202,6 +201,12 @@ class BoundSearch(Generic[N]):
         self.tried = TriedPoints(self.network, self.region, self.needed, self.replays)
         self._closed = np.full(self.needed.size, -np.inf)
         self._open = OpenNodes(self.needed)
+
+    def reason(self, deadline: Deadline, why: str) -> str:
+        """Return why margins are open: time, or ``why``, in which the worst margin has a place."""
+        if deadline.passed() or not self.stuck:
+            return TIME_LIMIT
+        return why.format(float(self.tried.reached.max()))
 
     def _close(self, upper: FloatArray) -> None:
         self._closed = np.maximum(self._closed, upper.max(axis=0, initial=-np.inf))

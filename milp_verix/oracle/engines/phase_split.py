@@ -14,7 +14,7 @@ from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Deeper, Replays, decided
 from milp_verix.oracle.engines.phase_search import PhaseSearch
 from milp_verix.oracle.engines.programs import MANY, stage_of, staged
-from milp_verix.oracle.verdict import TIME_LIMIT, Stage
+from milp_verix.oracle.verdict import Stage
 from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds
 from verix_encodings.alpha import beyond_input
@@ -29,6 +29,7 @@ _TREES = 5.0  # times the work of slopes that the first trees take: 5.5 and 6.2 
 _DEEPER = 2.0  # times the work that the trees before take
 _RESUMED = 1.5  # of the work left: a search for a block is resumed once
 _RECENT = 2  # searches that are kept
+_STUCK = "phases are split, and bounds still leave margins open; the worst seen is {:.2e}"
 
 
 class PhaseSplit(BoundsEngine):
@@ -61,7 +62,7 @@ class PhaseSplit(BoundsEngine):
             for place, margin in enumerate(turns.margins)
             if np.isfinite(search.tried.reached[place])
         }
-        reason = None if holds else _reason(claim, search)
+        reason = None if holds else search.reason(claim.deadline, _STUCK)
         nodes = turns.nodes - before
         found = decided(claim, upper, points, turns.replays.verdict, reason, nodes=nodes)
         by_bounds = holds and not search.nodes
@@ -182,10 +183,3 @@ class _Turns:
         network, inner, _ = cone(claim.margins, bounds, len(claim.margins.nodes), self.margins)
         needed = claim.needed[self.margins]
         return PhaseSearch(network, claim.region, inner, upper, needed, self.replays)
-
-
-def _reason(claim: Claim, search: PhaseSearch) -> str:
-    if not search.stuck or claim.deadline.passed():
-        return TIME_LIMIT
-    worst = float(search.tried.reached.max())
-    return f"phases are split, and bounds still leave margins open; the worst seen is {worst:.2e}"

@@ -56,8 +56,7 @@ def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
         return None
     pool = ConstraintPool(search.perturbations)
     pool.add(first)
-    if search.earlier is not None:
-        pool.add(map(search.separator.scenario, search.earlier.scenarios.T))
+    pool.add(map(search.separator.scenario, search.scenarios.T))
     return BranchAndCut(search, Relaxation(lp, pool, search.incumbent.objective, search.limits))
 
 

@@ -4,16 +4,10 @@ The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searc
 in the order ``adaptive``. It is the incumbent until the search finds a cheaper set. At the end a
 last traversal frees further features of that set, if possible, and finds a counterfactual for each
 feature that stays.
-
-The explanation of an earlier result is the first incumbent, once its claim is proven again
-(:func:`.resumption`). Its scenarios are points of the ball, so that they hold for all costs and
-need no trust. A lower bound has no short proof: the search proves its own, and a note tells the
-earlier one.
 """
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,56 +15,11 @@ from numpy.typing import NDArray
 from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import ProblemData
-from milp_verix.results.earlier import Earlier, note_on_bound
-from milp_verix.searches.explain_search import resumption
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.order import Order, adaptive
 from milp_verix.searches.runner import stopping
-from milp_verix.searches.strategies import galloping
-from milp_verix.searches.traversal import Traversal, Walk, traverse
+from milp_verix.searches.strategies import Traversal, Walk, galloping, traverse
 from verix_encodings.arrays import FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EarlierSearch:
-    """An earlier search: what to go on with, ``scenarios``, (d, N), and an unproven bound."""
-
-    traversal: Traversal | None
-    stored_bound: float
-    author: str
-    scenarios: FloatArray
-    notes: tuple[str, ...]
-
-    @property
-    def advanced(self) -> bool:
-        """True if the earlier search had found a first explanation and scenarios."""
-        return self.traversal is not None and self.scenarios.size > 0
-
-    def notes_on(self, bound: float, cost: float) -> tuple[str, ...]:
-        """Return the notes for a result with this ``cost`` and this proven lower ``bound``."""
-        note = note_on_bound(self.stored_bound, bound, cost, self.author)
-        return self.notes if note is None else (*self.notes, note)
-
-
-def take_over(earlier: Earlier, incumbent: Incumbent, deadline: Deadline) -> EarlierSearch:
-    """Make the ``earlier`` explanation the incumbent, if it stands; remember the rest."""
-    objective, result = incumbent.objective, earlier.result
-    must, must_not = features_in(objective.must), features_in(objective.must_not)
-    resumed = None
-    if (result.must, result.must_not) == (must, must_not):
-        resumed = resumption(
-            earlier, incumbent.oracle, deadline, incumbent.check_limit, result.must
-        )
-    traversal = None if resumed is None else resumed.traversal
-    if traversal is not None:
-        incumbent.take_traversal(traversal)
-    centre = incumbent.perturbations.centre
-    scenarios = (earlier.scenarios - centre).T
-    incumbent.adversary.remember_last(earlier.counterfactuals.values())
-    incumbent.adversary.remember(scenarios)
-    stored_bound = earlier.bound_for(objective.prices, must, must_not)
-    notes = () if resumed is None else resumed.order.notes
-    return EarlierSearch(traversal, stored_bound, earlier.author, scenarios, notes)
 
 
 def points_of(

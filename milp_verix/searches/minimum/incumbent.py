@@ -15,7 +15,7 @@ solver proves the bounds. Balls in the L2 norm are left to the search by gradien
 them by tangents, and take seconds.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import closing
 from typing import NamedTuple
 
@@ -27,10 +27,10 @@ from milp_verix.base.errors import SolverError
 from milp_verix.oracle.attacks import pulled_in
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
-from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.objective import Objective
+from milp_verix.searches.contrast_cover import Attacker
 from milp_verix.searches.minimum.search_limits import SearchLimits
-from milp_verix.searches.traversal import Traversal
+from milp_verix.searches.strategies import Traversal
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -74,7 +74,8 @@ class ExactPricing:
         weight, found = p.weight(selection), None
         network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.box)
         # coordinates without effect are fixed at zero
-        box = Interval(*(np.where(weight > 0, end, 0.0) for end in (p.lower, p.upper)))
+        moves = p.moves.box
+        box = Interval(*(np.where(weight > 0, end, 0.0) for end in (moves.lower, moves.upper)))
         region: Interval | NormBall = box
         inside = 1.0
         if isinstance(p.region, NormBall):
@@ -105,8 +106,8 @@ class ExactPricing:
 _HARMLESS = 1e-6  # a margin up to this, in logits, harms no selection
 
 
-class Adversary:
-    """Finds perturbations that selections do not survive; ``known``, (d, N), are those found."""
+class Adversary(Attacker):
+    """An attacker that finds worst perturbations exactly, too, while there is time for that."""
 
     def __init__(
         self,
@@ -115,15 +116,10 @@ class Adversary:
         deadline: Deadline = NO_LIMIT,
         exact: ExactPricing | None = None,
     ) -> None:
-        self._late, self._limits = deadline.passed, limits
-        self._perturbations = perturbations
+        numbers = limits.newest, limits.climbs, limits.remembered
+        super().__init__(perturbations, deadline.passed, *numbers)
+        self._most_climbs = limits.climbs_before_check
         self._exact = exact or ExactPricing(perturbations, limits)
-        self.known = np.zeros((perturbations.centre.size, 0))
-
-    @property
-    def newest(self) -> FloatArray:
-        """The perturbations found last, shape (d, N)."""
-        return self.known[:, -self._limits.newest :]
 
     def harm(self, selection: FloatArray) -> FloatArray:
         """Return the largest margin under each of the newest perturbations, shape (N,)."""
@@ -131,22 +127,11 @@ class Adversary:
         worst: FloatArray = np.max(p.margins_at(p.weight(selection), self.newest), axis=0)
         return worst
 
-    def remember(self, deltas: FloatArray) -> None:
-        """Add perturbations, shape (d,) or (d, N), to those known."""
-        new = deltas.reshape(self.known.shape[0], -1)
-        self.known = np.concatenate([self.known, new], axis=1)
-
-    def remember_last(self, counterfactuals: Iterable[Verdict]) -> None:
-        """Add the last ones of ``counterfactuals`` to those known."""
-        points = [v.witness for v in counterfactuals if v.witness is not None]
-        for point in points[-self._limits.remembered :]:
-            self.remember(point.reshape(-1) - self._perturbations.centre)
-
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
         """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,)."""
         p = self._perturbations
         moved = witness.reshape(-1).astype(np.float64) - p.centre
-        start = np.clip(moved, p.lower, p.upper)[:, None]
+        start = np.clip(moved, p.moves.box.lower, p.moves.box.upper)[:, None]
         deltas, values = p.worst(p.weight(chosen), start, 1, self._late)
         deltas = deltas[:, values > 0] if np.any(values > 0) else start
         self.remember(deltas)
@@ -156,18 +141,15 @@ class Adversary:
         self.remember(delta)
         return delta
 
-    def attack(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def attack(
+        self, selection: FloatArray, climbs: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the worst perturbation found for each margin, shape (d, m), and its value."""
-        zero = np.zeros((self.known.shape[0], 1))
-        starts = np.concatenate([zero, self.newest], axis=1)
-        p = self._perturbations
-        weight = p.weight(selection)
-        deltas, values = p.worst(weight, starts, self._limits.climbs, self._late)
+        deltas, values = super().attack(selection, climbs)
         if is_whole(selection) and np.max(values) <= 0 and not self._late():
             # more climbs cost far less than the check that would follow
-            found = p.worst(weight, starts, self._limits.climbs_before_check, self._late)
-            better = found[1] > values
-            deltas = np.where(better, found[0], deltas)
+            found = super().attack(selection, self._most_climbs)
+            deltas = np.where(found[1] > values, found[0], deltas)
             values = np.maximum(values, found[1])
         return deltas, values
 

@@ -1,4 +1,7 @@
-"""The search for a minimum explanation: one state, and the steps that a master takes on it."""
+"""The search for a minimum explanation: one state, and the steps that a master takes on it.
+
+Contrastive sets take turns with the master as long as they lead the bound.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,29 +11,27 @@ from math import ceil
 
 import numpy as np
 
-from milp_verix.base.clock import Limit, elapsed_work
+from milp_verix.base.clock import Deadline, Limit, elapsed_work
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.oracle.verdict import INTERRUPTED, SearchEffort, Statistics
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.search import Request
-from milp_verix.results.earlier import Earlier
+from milp_verix.results.earlier import Earlier, note_on_bound
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
-from milp_verix.searches.explain_search import explanation_of
+from milp_verix.searches.explain_search import explanation_of, resumption
 from milp_verix.searches.minimum.explainer import (
-    EarlierSearch,
     Explainer,
     features_in,
     points_of,
-    take_over,
 )
 from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import Master, SearchLimits
-from milp_verix.searches.minimum.separation import CoverBound, Separator
+from milp_verix.searches.minimum.separation import Separator
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
 from verix_encodings.encoding import Constraint
@@ -58,7 +59,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     """The state of a search: the incumbent, the lower bound, and the time that is left.
 
     A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
-    is needed, and returns None if no bound is left to raise. ``lower_bound`` is proven. The search
+    is needed, and returns None if no bound is left to raise. ``lower_bound`` is proven, and
+    ``scenarios``, (d, N), are those of an earlier search. The search
     ends at the deadline ``until``; the last seconds before the request's are for counterfactuals.
     """
 
@@ -98,8 +100,11 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
         self.lower_bound = 0.0
-        self.earlier: EarlierSearch | None = None
-        self._cover: CoverBound | None = None
+        self.scenarios = np.zeros((self.perturbations.centre.size, 0))
+        self._earlier: Earlier | None = None
+        self._of_earlier: tuple[str, ...] = ()
+        self._advanced = False
+        self._cover: ContrastCover | None = None
         self._shown: tuple[float, float] | None = None
         self._saved = self._rounds = 0
         self._notes: tuple[str, ...] = ()
@@ -134,11 +139,29 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             )
 
     def go_on(self, earlier: Earlier) -> None:
-        """Begin with what ``earlier`` found; see :func:`.explainer.take_over`."""
+        """Begin with what ``earlier`` found.
+
+        Its explanation is the first incumbent once its claim is proven again
+        (:func:`.resumption`). Its scenarios are points of the ball: they hold for all costs, and
+        need no trust. A lower bound has no short proof: the search proves its own, and a note tells
+        the earlier one.
+        """
+        objective, incumbent, result = self._objective, self.incumbent, earlier.result
+        sets = features_in(objective.must), features_in(objective.must_not)
+        same = earlier if (result.must, result.must_not) == sets else None
         with self._stage(_FIRST):
-            self.earlier = take_over(earlier, self.incumbent, self.until)
-        if (traversal := self.earlier.traversal) is not None:
-            self._explainer.go_on(traversal, first=not self.earlier.advanced)
+            limit = incumbent.check_limit
+            resumed = resumption(same, self._oracle, self.until, limit, result.must)
+            if resumed.traversal is not None:
+                incumbent.take_traversal(resumed.traversal)
+            self.scenarios = (earlier.scenarios - self.perturbations.centre).T
+            incumbent.adversary.remember_last(earlier.counterfactuals.values())
+            incumbent.adversary.remember(self.scenarios)
+        self._earlier, self._of_earlier = earlier, resumed.order.notes
+        if resumed.traversal is not None:
+            # a search that had scenarios had found a first explanation
+            self._advanced = self.scenarios.size > 0
+            self._explainer.go_on(resumed.traversal, first=not self._advanced)
 
     def _search(self) -> None:
         """Find a first bound and a first explanation, and raise the bound until both meet."""
@@ -147,7 +170,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             with self._stage(_QUICK), suppress(OverflowError):
                 self._bound_at_once()
             self._show(0)
-            if self.open and (self.earlier is None or not self.earlier.advanced):
+            if self.open and not self._advanced:
                 with self._stage(_FIRST):
                     until = self.until.share(self.limits.most_explanation_share)
                     self._explainer.first(until, self._between_checks)
@@ -155,7 +178,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             self.raise_bound()
         finally:
             if self._cover is not None:
-                self._cover.cover.close()
+                self._cover.close()
 
     def _bound_at_once(self) -> None:
         """Raise the bound by backward bounds, then by contrastive sets while these do better."""
@@ -175,22 +198,54 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 )
             )
         if limits.uses("contrast cover") and self.open:
-            sets = ContrastCover(
+            self._cover = cover = ContrastCover(
                 self._oracle.problem,
                 self._objective,
                 self.perturbations,
                 incumbent.adversary,
                 lambda: self._request.open_session(self._oracle.solver),
             )
-            self._cover = CoverBound(
-                sets, incumbent, limits, self.until, lambda: elapsed_work(self._began)
-            )
-            self._raise(self._cover.first(self.lower_bound, until))
+            while self._cover_leads(limits.first_cover_seconds) and not cover.exhausted:
+                self._raise(cover.step(until, self.lower_bound))
+            if self._cover_leads() and cover.exhausted:
+                self._check_candidate(cover, until)
 
     def _between_checks(self) -> None:
-        if self._cover is not None:
-            self._raise(self._cover.between_checks(self.lower_bound))
+        """Add contrastive sets for a share of the work so far."""
+        most = self.limits.cover_share * elapsed_work(self._began)
+        while (cover := self._cover) and self._cover_leads(most) and not cover.exhausted:
+            self._raise(cover.step(self.until.within(most), self.lower_bound))
         self._show(0)
+
+    def _turn_of_cover(self) -> bool:
+        """Take a turn beside a master, for a share of the work; False if it is the master's."""
+        elapsed, cover = elapsed_work(self._began), self._cover
+        if cover is None or not self._cover_leads(self.limits.master_cover_share * elapsed):
+            return False
+        deadline = self.until.within(elapsed)
+        if cover.exhausted:
+            self._check_candidate(cover, deadline)
+        else:
+            self._raise(cover.step(deadline, self.lower_bound))
+        return True
+
+    def _cover_leads(self, most: float = np.inf) -> bool:
+        """Return whether contrastive sets lead the bound, and have done less work than ``most``."""
+        cover = self._cover
+        if cover is None or cover.ended or cover.work >= most or not self.open:
+            return False
+        return cover.bound >= self.lower_bound or not (cover.sets or cover.exhausted)
+
+    def _check_candidate(self, cover: ContrastCover, deadline: Deadline) -> None:
+        """Check the cheapest cover: a minimum explanation, or one more contrastive set."""
+        started = worked()
+        decision = self.incumbent.decide(cover.candidate, deadline)
+        cover.work += elapsed_work(started)
+        if decision.delta is not None:
+            cover.refute(decision.delta, deadline)
+        elif not decision.holds:
+            cover.ended = deadline.work_at >= self.until.work_at
+        self._raise(cover.bound)
 
     def first_scenarios(self) -> list[Constraint]:
         """Return scenarios to begin with; none if the features in ``must`` are an explanation."""
@@ -204,11 +259,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 try:
                     rounds = 0
                     while self.open and not raising.done:
-                        bound = None if self._cover is None else self._cover.turn(self.lower_bound)
-                        if bound is None:
+                        if not self._turn_of_cover():
                             raising.step(self.until)
-                        else:
-                            self._raise(bound)
                         rounds += 1
                         self._raise(raising.bound)
                         self._show(rounds)
@@ -268,9 +320,13 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         everything = objective.equal and not (objective.must.any() or objective.must_not.any())
         needed = max(best.needed, ceil(bound - _ROUNDING)) if everything else best.needed
         best = replace(best, lower_bound=_plain(bound), needed=needed)
-        notes = () if self.earlier is None else self.earlier.notes_on(bound, best.cost)
+        notes = best.notes + self._notes + self._of_earlier
+        if (earlier := self._earlier) is not None:
+            stored_bound = earlier.bound_for(objective.prices, must, must_not)
+            note = note_on_bound(stored_bound, bound, best.cost, earlier.author)
+            notes += () if note is None else (note,)
         # the checks may have left the same note
-        best = replace(best, notes=tuple(dict.fromkeys(best.notes + self._notes + notes)))
+        best = replace(best, notes=tuple(dict.fromkeys(notes)))
         if best.proven:
             return best
         return replace(best, scenarios=points_of(self._oracle.problem, scenarios))

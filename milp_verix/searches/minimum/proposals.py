@@ -39,46 +39,6 @@ _FIRST_ROWS = 20  # it begins with: an LP takes 16 ms, with all rows 58 ms (`8cf
 _VIOLATED = 1e-6  # of a row that counts as violated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinearMargins:
-    """Linear forms ``h + G A``: ``constant`` is ``h``, shape (rows,), ``matrix`` is ``G``."""
-
-    constant: FloatArray
-    matrix: FloatArray
-
-    def at(self, selection: FloatArray) -> FloatArray:
-        """Return the margins at ``selection``, shape (rows,)."""
-        values: FloatArray = self.constant + self.matrix @ selection
-        return values
-
-
-def linear_margins(
-    perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
-) -> LinearMargins:
-    """Return linear forms of the largest margins at ``selection`` under ``deltas``, (d, N)."""
-    margins = perturbations.margins
-    weight = perturbations.weight(selection)
-    inputs = perturbations.centre[:, None] + weight[:, None] * deltas
-    reached = batch_outputs(margins, inputs)
-    nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
-    outputs, columns = np.unravel_index(nearest, reached.shape)
-    slopes = batch_slopes(margins, inputs[:, columns], outputs) * deltas[:, columns]
-    matrix = np.zeros((outputs.size, selection.size))
-    np.subtract.at(matrix.T, perturbations.feature_of, slopes)
-    constant = reached[outputs, columns] - matrix @ selection
-    # where the network is undefined, there is no row
-    known = np.isfinite(constant) & np.isfinite(matrix).all(axis=1)
-    return LinearMargins(constant[known], matrix[known])
-
-
-def largest_margin(
-    perturbations: PerturbationSet, deltas: FloatArray, selection: FloatArray
-) -> float:
-    """Return the largest margin at ``selection`` under ``deltas``, (d, N), -inf under none."""
-    margins = perturbations.margins_at(perturbations.weight(selection), deltas)
-    return float(np.max(margins, initial=-np.inf))
-
-
 def minimised(
     cost: FloatArray,
     rows: tuple[FloatArray, FloatArray],
@@ -131,29 +91,49 @@ class RoundAndSwap:
         farthest = self._farthest(selection)
         return None if farthest is None else self._rounded(farthest)
 
+    def _rows(self, selection: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``h``, (rows,), and ``G`` of the largest margins at ``selection``."""
+        p, deltas = self.perturbations, self.deltas
+        inputs = p.centre[:, None] + p.weight(selection)[:, None] * deltas
+        reached = batch_outputs(p.margins, inputs)
+        nearest = np.argsort(-reached, axis=None, kind="stable")[:_ROWS]
+        outputs, columns = np.unravel_index(nearest, reached.shape)
+        slopes = batch_slopes(p.margins, inputs[:, columns], outputs) * deltas[:, columns]
+        matrix = np.zeros((outputs.size, selection.size))
+        np.subtract.at(matrix.T, p.feature_of, slopes)
+        constant = reached[outputs, columns] - matrix @ selection
+        # where the network is undefined, there is no row
+        known = np.isfinite(constant) & np.isfinite(matrix).all(axis=1)
+        return constant[known], matrix[known]
+
+    def _largest(self, selection: FloatArray | BoolArray) -> float:
+        """Return the largest margin at ``selection``, -inf under no perturbation."""
+        p = self.perturbations
+        return float(np.max(p.margins_at(p.weight(selection), self.deltas), initial=-np.inf))
+
     def _farthest(self, selection: FloatArray) -> FloatArray | None:
         """Return a selection far from all margins, by linear programs around the last."""
         largest = np.inf
         for _ in range(_STEPS):
-            found = self._centre(linear_margins(self.perturbations, self.deltas, selection))
+            found = self._centre(*self._rows(selection))
             if found is None:
                 return None
             selection, before = found, largest
-            largest = largest_margin(self.perturbations, self.deltas, selection)
+            largest = self._largest(selection)
             if largest <= 0:
                 return selection
             if largest > before - _LEAST_FALL:
                 return None
         return None
 
-    def _centre(self, rows: LinearMargins) -> FloatArray | None:
-        """Return the selection with the least largest margin of ``rows``; None if all cost more."""
+    def _centre(self, constant: FloatArray, matrix: FloatArray) -> FloatArray | None:
+        """Return the selection with the least largest margin; None if all cost more."""
         objective, count = self.objective, self.objective.costs.size
         goal = np.append(np.zeros(count), 1.0)
         paid = np.append(objective.costs, 0.0)[None, :], np.array([self.cost])
         bounds = np.append(objective.least, -np.inf), np.append(objective.most, np.inf)
-        below = np.hstack([rows.matrix, np.full((rows.constant.size, 1), -1.0)])
-        found = minimised(goal, (below, -rows.constant), bounds, paid)
+        below = np.hstack([matrix, np.full((constant.size, 1), -1.0)])
+        found = minimised(goal, (below, -constant), bounds, paid)
         return None if found.x is None else np.clip(found.x[:count], 0.0, 1.0)
 
     def _rounded(self, selection: FloatArray) -> BoolArray | None:
@@ -166,17 +146,17 @@ class RoundAndSwap:
             if allowed and objective.costs[feature] <= left:
                 chosen[feature] = True
                 left -= float(objective.costs[feature])
-        near = linear_margins(self.perturbations, self.deltas, chosen.astype(np.float64))
-        chosen = self._swapped(near, chosen)
-        worst = largest_margin(self.perturbations, self.deltas, chosen.astype(np.float64))
-        return chosen if worst <= 0 else None
+        chosen = self._swapped(chosen)
+        return chosen if self._largest(chosen) <= 0 else None
 
-    def _swapped(self, rows: LinearMargins, chosen: BoolArray) -> BoolArray:
+    def _swapped(self, chosen: BoolArray) -> BoolArray:
         """Swap features in the set against features outside while the largest margin falls."""
         chosen, objective, costs = chosen.copy(), self.objective, self.objective.costs
-        values, short = rows.at(chosen.astype(np.float64)), self.limits.swap_candidates
+        selection, short = chosen.astype(np.float64), self.limits.swap_candidates
+        constant, matrix = self._rows(selection)
+        values = constant + matrix @ selection
         for _ in range(self.limits.swaps if values.size else 0):
-            worst = rows.matrix[int(np.argmax(values))]
+            worst = matrix[int(np.argmax(values))]
             inside = np.flatnonzero(chosen & ~objective.must)
             outside = np.flatnonzero(~chosen & ~objective.must_not)
             if not (inside.size and outside.size):
@@ -184,7 +164,7 @@ class RoundAndSwap:
             # features inside that lower the worst margin least, features outside that lower it most
             inside = inside[np.argsort(-worst[inside], kind="stable")[:short]]
             outside = outside[np.argsort(worst[outside], kind="stable")[:short]]
-            change = rows.matrix[:, outside][:, :, None] - rows.matrix[:, inside][:, None, :]
+            change = matrix[:, outside][:, :, None] - matrix[:, inside][:, None, :]
             largest = np.max(values[:, None, None] + change, axis=0)
             paid = objective.cost(chosen) + costs[outside][:, None] - costs[inside][None, :]
             largest = np.where(paid <= self.cost + _ROUNDING, largest, np.inf)
@@ -192,7 +172,7 @@ class RoundAndSwap:
             if not largest[i, j] < np.max(values) - 1e-12:
                 break
             chosen[outside[i]], chosen[inside[j]] = True, False
-            values = rows.at(chosen.astype(np.float64))
+            values = constant + matrix @ chosen.astype(np.float64)
         return chosen
 
 

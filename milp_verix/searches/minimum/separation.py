@@ -3,24 +3,20 @@
 The optimum survives every known scenario. The adversary looks for the perturbation that hurts it
 most. If it finds none against a whole set, a check decides the set; a counterfactual is improved to
 a worse perturbation. A scenario may fail to exclude the set, since its encoding is a relaxation. If
-the set comes back, a cover excludes it. Contrastive sets take turns as long as they lead the bound.
+the set comes back, a cover excludes it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.base.clock import Deadline
 from milp_verix.searches.minimum.incumbent import Incumbent, is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import crown_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.encoding import Constraint, Cover, Scenario
 from verix_encodings.scenario import make_scenario
-from verix_encodings.work import worked
 
 _LEAST_HARM = 1e-6  # the least margin, in logits, of a scenario
 
@@ -96,58 +92,3 @@ class Separator:
         return make_scenario(
             p.margins, p.centre, delta, p.feature_of, features=count, method=method, most=most
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CoverBound:
-    """The lower bound by a ``cover``, ``least`` or higher after each turn of it."""
-
-    cover: ContrastCover
-    incumbent: Incumbent
-    limits: SearchLimits
-    until: Deadline
-    elapsed: Callable[[], float]
-
-    def first(self, least: float, deadline: Deadline) -> float:
-        """Add contrastive sets before anything else is known."""
-        while self._leads(least, self.limits.first_cover_seconds) and not self.cover.exhausted:
-            least = self.cover.step(deadline, least)
-        if self._leads(least) and self.cover.exhausted:
-            least = self._check_candidate(least, deadline)
-        return least
-
-    def between_checks(self, least: float) -> float:
-        """Add contrastive sets for a share of the work so far."""
-        most = self.limits.cover_share * self.elapsed()
-        while self._leads(least, most) and not self.cover.exhausted:
-            least = self.cover.step(self.until.within(most), least)
-        return least
-
-    def turn(self, least: float) -> float | None:
-        """Take a turn beside a master, for a share of the work; None if it is the master's."""
-        elapsed = self.elapsed()
-        if not self._leads(least, self.limits.master_cover_share * elapsed):
-            return None
-        deadline = self.until.within(elapsed)
-        if self.cover.exhausted:
-            return self._check_candidate(least, deadline)
-        return self.cover.step(deadline, least)
-
-    def _leads(self, least: float, most: float = np.inf) -> bool:
-        """Return whether contrastive sets lead the bound, and have done less work than ``most``."""
-        cover = self.cover
-        open_ = least < self.incumbent.cutoff and not self.until.passed()
-        if cover.ended or cover.work >= most or not open_:
-            return False
-        return cover.bound >= least or not (cover.sets or cover.exhausted)
-
-    def _check_candidate(self, least: float, deadline: Deadline) -> float:
-        """Check the cheapest cover: a minimum explanation, or one more contrastive set."""
-        cover, started = self.cover, worked()
-        decision = self.incumbent.decide(cover.candidate, deadline)
-        cover.work += elapsed_work(started)
-        if decision.delta is not None:
-            cover.refute(decision.delta, deadline)
-        elif not decision.holds:
-            cover.ended = deadline.work_at >= self.until.work_at
-        return max(least, cover.bound)

@@ -201,9 +201,12 @@ def test_each_method_has_the_options_of_its_one_liner(method: str, function: str
     own = [*inspect.signature(getattr(Problem, method)).parameters][1:]
     whole = inspect.signature(getattr(mv, function)).parameters
     assert {*own} - {"search"} <= {*whole}
-    for name in (*own, *inspect.signature(Problem).parameters):
-        if name in whole and name not in ("progress", "snapshots"):
-            assert f"    {name}: " in getattr(mv, function).__doc__ or function == "certify"
+    told, elsewhere = getattr(mv, function).__doc__, mv.explain.__doc__ or ""
+    if function not in ("explain", "certify"):
+        assert "told by :func:`milp_verix.explain`." in told
+        told += elsewhere
+    for name in whole:
+        assert f"    {name}: " in told or function == "certify"
 
 
 def test_a_search_is_a_value() -> None:

@@ -14,7 +14,7 @@ import milp_verix
 from milp_verix import Answer, InputError, compare
 from milp_verix.base.errors import LicenceLimitError
 from milp_verix.comparison.compare import checks_of
-from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.comparison.timed_solver import SolverClock, TimedSolver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
@@ -120,7 +120,7 @@ def test_a_stopwatch_tells_first_solves_from_others() -> None:
     network_ = network_of(random_layers(np.random.default_rng(0), (3, 4, 2)))
     program = over(network_, cube(3)).program
     cost, watch, first = np.ones(program.columns), SolverClock(), np.array([0])
-    session = open_session(timed_solver("highs", watch))
+    session = open_session(TimedSolver("highs", watch))
     assert session.name == "highs"
     assert session.capabilities == SOLVERS["highs"].capabilities
     plain = open_session("highs")

@@ -21,7 +21,7 @@ from milp_verix import (
     write_report,
 )
 from milp_verix.cli.app import app
-from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.comparison.timed_solver import SolverClock, TimedSolver
 from milp_verix.views.result_words import facts_of
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import dense_network, random_layers
@@ -58,7 +58,7 @@ def test_every_solver_finds_the_same_minimum(seed: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_programs_of_the_master_are_timed(tmp_path: Path) -> None:
     clock = SolverClock()
-    solver: Any = timed_solver("highs", clock)
+    solver: Any = TimedSolver("highs", clock)
     plain = SearchLimits(without=frozenset({"budget bound", "contrast cover"}))
     options: dict[str, Any] = {"epsilon": 0.3, "master": "program", "limits": plain}
     found = minimum(_model(tmp_path), X, solver=solver, **options)

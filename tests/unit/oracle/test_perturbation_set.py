@@ -32,8 +32,8 @@ def test_perturbations_stay_in_the_ball_whatever_is_fixed(
         order = {"linf": np.inf, "l1": 1, "l2": 2}[norm]
         sizes = [np.linalg.norm(delta, ord=order) for delta in deltas.T]
         assert max(sizes) <= posed.ball.epsilon * (1 + 1e-12)
-        assert np.all(deltas >= found.lower[:, None])
-        assert np.all(deltas <= found.upper[:, None])
+        assert np.all(deltas >= found.moves.box.lower[:, None])
+        assert np.all(deltas <= found.moves.box.upper[:, None])
         reached = found.margins_at(weight, deltas)
         np.testing.assert_allclose(np.diagonal(reached), values, atol=1e-12)
         assert np.all(values >= at_start - 1e-12)
@@ -69,6 +69,6 @@ def test_the_worst_perturbations_lie_in_the_ball_exactly(norm: int, radius: floa
             starts = np.concatenate([starts, deltas], axis=1)
         for delta in starts.T:
             assert _exact_length(delta, norm) <= Fraction(radius) ** norm
-            assert np.all((p.lower <= delta) & (delta <= p.upper))
+            assert np.all((p.moves.box.lower <= delta) & (delta <= p.moves.box.upper))
             moved += bool(np.any(delta))
     assert moved > 60

@@ -12,8 +12,7 @@ from milp_verix import explain
 from milp_verix.base.clock import NO_CHECK_LIMIT, Deadline, Limit, deadline_in
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from milp_verix.searches.runner import stopping
-from milp_verix.searches.strategies import STRATEGIES
-from milp_verix.searches.traversal import Traversal, Walk, traverse
+from milp_verix.searches.strategies import STRATEGIES, Traversal, Walk, traverse
 from tests.support.clocks import planned, slice_of, slice_seconds
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import LicenceLimitError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.comparison.timed_solver import SolverClock, timed_solver
+from milp_verix.comparison.timed_solver import SolverClock, TimedSolver
 from milp_verix.solvers import SOLVERS, Session, Targets, extend, open_session
 from milp_verix.solvers.own_solver import LicenceFallback
 from tests.support.fake_session import FakeSession
@@ -206,7 +206,7 @@ class _Limited:
 
 def test_growth_is_timed_as_a_build() -> None:
     watch = SolverClock()
-    session = timed_solver("highs", watch).open(threads=1, tolerances=Tolerances())
+    session = TimedSolver("highs", watch).open(threads=1, tolerances=Tolerances())
     for program in growing(0, 3):
         extend(session, program)
         session.minimise(np.ones(program.columns), Targets())

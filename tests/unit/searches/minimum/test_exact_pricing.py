@@ -62,8 +62,10 @@ def _scaled(
     (matrix, bias), *rest = layers
     first = matrix * (1.0 - selection), matrix @ x + bias
     groups = [[i] for i in range(_COUNT)]
-    widest = float(np.max(np.abs([p.lower, p.upper])))
-    return BruteForce((first, *rest), np.zeros(_COUNT), widest, groups, p.lower, p.upper)
+    widest = float(np.max(np.abs([p.moves.box.lower, p.moves.box.upper])))
+    return BruteForce(
+        (first, *rest), np.zeros(_COUNT), widest, groups, p.moves.box.lower, p.moves.box.upper
+    )
 
 
 def _session() -> Session:
@@ -81,7 +83,7 @@ def test_it_is_the_worst_there_is(seed: int, norm: str, tmp_path: Path) -> None:
     p = posed.perturbations
     delta = ExactPricing(p, LIMITS, _session).worst(posed.selection, -1e3, NO_LIMIT)
     assert delta is not None
-    assert np.all((p.lower <= delta) & (delta <= p.upper))
+    assert np.all((p.moves.box.lower <= delta) & (delta <= p.moves.box.upper))
     if norm == "l1":
         assert np.abs(delta).sum() <= p.region.radius
     reached = float(np.max(p.margins_at(p.weight(posed.selection), delta[:, None])))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.searches.traversal import Traversal
+from milp_verix.searches.strategies import Traversal
 from tests.support.searches import digit, opened_incumbent
 
 
@@ -26,8 +26,8 @@ def test_a_counterfactual_is_kept_as_bad_as_a_search_makes_it() -> None:
     assert kept.max() > at_witness + 0.1
     worst = np.max(p.margins_at(weight, decision.delta[:, None]))
     assert worst == pytest.approx(kept.max(), abs=1e-9)
-    assert np.all(known <= p.upper[:, None])
-    assert np.all(known >= p.lower[:, None])
+    assert np.all(known <= p.moves.box.upper[:, None])
+    assert np.all(known >= p.moves.box.lower[:, None])
 
 
 def test_a_set_that_holds_is_taken_if_it_is_cheaper() -> None:

@@ -13,7 +13,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.searches.minimum.explainer import Explainer
 from milp_verix.searches.order import Order
-from milp_verix.searches.traversal import Traversal
+from milp_verix.searches.strategies import Traversal
 from milp_verix.solvers import SOLVERS
 from tests.support.brute_force_cases import case
 from tests.support.brute_force_norms import NORMS, radius, worst_margin

@@ -71,7 +71,7 @@ def _case(kind: str, seed: int) -> tuple[PerturbationSet, Restriction, np.random
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> None:
     p, restriction, rng = _case(kind, seed)
-    delta = rng.uniform(p.lower, p.upper)
+    delta = rng.uniform(p.moves.box.lower, p.moves.box.upper)
     free = restriction.free.size
     sets = reduced_cost_sets(np.ones(free), rng.normal(scale=0.1, size=free), 3.0, 7.0, 100_000)
     assert sets is not None
@@ -106,7 +106,7 @@ def test_what_is_refuted_is_what_the_network_refutes(kind: str, seed: int) -> No
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_added_is_within_the_error_that_is_allowed(kind: str, seed: int) -> None:
     p, restriction, rng = _case(kind, seed)
-    delta = rng.uniform(p.lower, p.upper)
+    delta = rng.uniform(p.moves.box.lower, p.moves.box.upper)
     matrix, bias, network = FirstLayer(p, restriction).at(delta)
     single = kind in ("layers", "sparse")
     assert single == (network.input_size == network.sizes[0] == p.margins.sizes[1])

@@ -48,7 +48,7 @@ def test_a_scenario_holds_for_each_set_as_cheap_as_the_incumbent(dear: bool) -> 
         p = incumbent.perturbations
         ends = np.random.default_rng(0).random((4, 64)) < 0.5
         reached = 0
-        for delta in np.where(ends, p.lower, p.upper):
+        for delta in np.where(ends, p.moves.box.lower, p.moves.box.upper):
             found = Separator(incumbent, LIMITS, NO_LIMIT).scenario(delta)
             others = Separator(incumbent, without("scenario budget"), NO_LIMIT).scenario(delta)
             upper, wide = found.bounds[1].upper, others.bounds[1].upper
