@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.certificates.certify import Certifiable
+    from milp_verix.comparison.repeated import EarlierComparison
     from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
@@ -410,7 +411,8 @@ class Problem(ProblemData):
         relaxations: bool = False, order: OrderLike = "influence", transformation: str = "reversal",
         traversal: str = "galloping", search: Search = USUAL,
         progress: Callable[[Pair], None] | None = None,
-        snapshots: Callable[[Callable[[], Comparison]], None] | None = None
+        snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
+        resume: EarlierComparison | None = None
     ) -> Comparison:
         """Answer the same checks with each solver and formulation, or find the same explanation.
 
@@ -437,6 +439,7 @@ class Problem(ProblemData):
             search: solver, limits, and how the network is bounded and encoded.
             progress: called with each pair before it runs.
             snapshots: called as by :func:`milp_verix.explain`.
+            resume: an earlier comparison of the same checks, or the path of its JSON.
 
         More, and errors: :func:`milp_verix.compare`.
         """

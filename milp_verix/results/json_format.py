@@ -135,7 +135,7 @@ def _accept_six_digits(data: Data, made: Data) -> None:
             made["words"][name] = stored
 
 
-def read_data(source: str | Path) -> tuple[Data, str]:
+def read_data(source: str | Path, schema: int = SCHEMA) -> tuple[Data, str]:
     """Return the data in JSON text or in a JSON file, and the name of the source in errors.
 
     Raises ``InputError`` for JSON of another schema, and for text that is no JSON.
@@ -145,8 +145,8 @@ def read_data(source: str | Path) -> tuple[Data, str]:
     with refusing(f"cannot read {where}"), refusing(f"{where} is not JSON", ValueError):
         data = parsed(str(source)) if is_text else json_in(path_of(source, "source"))
     found = data.get("schema") if isinstance(data, dict) else None
-    if found != SCHEMA:
-        raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
+    if found != schema:
+        raise InputError(f"{where} has schema {found!r}, expected {schema}")
     return data, where
 
 
