@@ -155,6 +155,7 @@ TYPES = {
     "Solver": "milp_verix.solvers",
     "EarlierContrast": "milp_verix.results.earlier",
     "EarlierImportance": "milp_verix.results.earlier",
+    "EarlierComparison": "milp_verix.comparison.repeated",
     "EarlierResult": "milp_verix.results.earlier",
     "AuditProgress": "milp_verix.searches.audit_search",
     "ContrastiveProgress": "milp_verix.searches.contrast_search",

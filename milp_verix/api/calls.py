@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from milp_verix.base.tolerances import Tolerances
+    from milp_verix.comparison.repeated import EarlierComparison
     from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
@@ -672,7 +673,8 @@ def compare(
     threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6, warm: str = "auto",
     reuse: bool = True, tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[Pair], None] | None = None,
-    snapshots: Callable[[Callable[[], Comparison]], None] | None = None
+    snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
+    resume: EarlierComparison | None = None
 ) -> Comparison:
     """Answer the same checks with each solver and formulation, or find the same explanation.
 
@@ -715,6 +717,9 @@ def compare(
         traversal: as for :func:`milp_verix.explain`.
         progress: called with each pair before it runs.
         snapshots: called as by :func:`milp_verix.explain`: at the start and after each run.
+        resume: an earlier comparison of the same checks, or the path of its JSON: programs that it
+            answered are not solved again, but for those with a counterfactual, which records do not
+            hold. Pairs of solver and formulation may be others.
 
     Raises:
         InputError: an argument does not fit, or no pair does.

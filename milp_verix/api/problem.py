@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.certificates.certify import Certifiable
+    from milp_verix.comparison.repeated import EarlierComparison
     from milp_verix.inputs.feature import Feature
     from milp_verix.inputs.inputs import Inputs
     from milp_verix.inputs.radii import Epsilon
@@ -303,7 +304,8 @@ class Problem(ProblemData):
         relaxations: bool = False, order: OrderLike = "influence", transformation: str = "reversal",
         traversal: str = "galloping", search: Search = USUAL,
         progress: Callable[[Pair], None] | None = None,
-        snapshots: Callable[[Callable[[], Comparison]], None] | None = None
+        snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
+        resume: EarlierComparison | None = None
     ) -> Comparison:
         """Answer the same checks with each solver and formulation, or find the same explanation.
 

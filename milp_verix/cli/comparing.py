@@ -166,7 +166,7 @@ def compare(
         if files.each is not None and given["task"] != "check":
             raise InputError("--each needs --task check: explanations ask checks of their own")
         if many.indices is not None or many.journal is not None:
-            if given["task"] != "check" or checks is not None or ordered:
+            if given["task"] != "check" or checks is not None or ordered or given["resume"]:
                 raise InputError("over many inputs, each has its own checks: leave these out")
             if files.json_path is not None or files.save_checks is not None:
                 raise InputError("a --journal has the results: leave --json and --save-checks out")

@@ -11,8 +11,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from math import inf, isfinite
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal, TypedDict
 
 from milp_verix.base.arguments import indices_of, integer_of
@@ -24,6 +26,7 @@ from milp_verix.base.stored_numbers import json_in
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
+from milp_verix.comparison.repeated import Earlier, EarlierComparison, earlier_comparison
 from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
 from milp_verix.comparison.surroundings import dropped_by, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
@@ -33,8 +36,8 @@ from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
-from milp_verix.results.base import array_hash
-from milp_verix.results.build import package_versions
+from milp_verix.results.base import array_hash, question_of
+from milp_verix.results.build import package_versions, shared_fields
 from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain_search import explain_problem
@@ -143,6 +146,7 @@ def compare_solvers(
     search: Search = USUAL,
     progress: Callable[[Pair], None] | None = None,
     snapshots: Callable[[Callable[[], Comparison]], None] | None = None,
+    resume: EarlierComparison | None = None,
 ) -> Comparison:
     """Answer :func:`milp_verix.compare`, which describes the arguments."""
     search.require_only("compare", "a comparison")
@@ -166,6 +170,8 @@ def compare_solvers(
             raise InputError(f"{name} must be at most {_MOST_ROUNDS}, got {value}")
     if seeds > 1 and task != "check":
         raise InputError("seeds are of the programs of checks: leave seeds or task out")
+    if resume is not None and (task != "check" or rounds > 1):
+        raise InputError("resume goes on with the programs of checks: leave task and rounds out")
     chosen = _checks_in(checks, order, problem)
     ordering = {"order": order, "transformation": transformation, "traversal": traversal}
     if most_checks is not None:
@@ -188,6 +194,8 @@ def compare_solvers(
         seeds,
         Handling(tiny=dropped_by(pairs) if task == "check" else 0.0, substitutes=substitutes),
     )
+    if resume is not None:
+        run.go_on_from(resume)
     return run.run(progress, snapshots)
 
 
@@ -213,11 +221,18 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     seeds: int = 1
     handling: Handling = field(default_factory=Handling)
     prepared: Prepared | None = None
+    earlier: Earlier = field(default_factory=Earlier)
 
     def __post_init__(self) -> None:
         self._whole = Request.now(self.problem, self.search).deadline
         self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
         self._pair: Pair
+        self._partial: list[Run] = []
+
+    def go_on_from(self, earlier: EarlierComparison) -> None:
+        """Take the checks of an earlier comparison, and the programs that it answered."""
+        self.earlier = earlier_comparison(earlier, self.result())
+        self.checks = self.checks if self.earlier.checks is None else self.earlier.checks
 
     def _search(self) -> None:
         """Run the pairs in turns; raises ``InputError`` if no run ends."""
@@ -245,10 +260,10 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
                 self.skipped.append(Skipped(pair, str(error)))
                 del self._finished[pair]
                 continue
-            if seed > 0 and runs:
-                runs[-1] = replace(runs[-1], each=runs[-1].each + run.each)
-            elif run.stopped != INTERRUPTED or not runs:
-                runs.append(run)
+            finally:
+                self._partial = []
+            if seed > 0 or run.stopped != INTERRUPTED or not runs:
+                self._finished[pair] = _together(runs, run) if seed > 0 else [*runs, run]
             if run.stopped == INTERRUPTED:
                 raise KeyboardInterrupt
             self.save()
@@ -259,9 +274,12 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         return self._pair
 
     def _snapshot(self) -> Callable[[], Comparison]:
-        runs = [[*some] for some in self._finished.values() if some]
+        finished = {pair: [*some] for pair, some in self._finished.items()}
+        for part in self._partial:
+            finished[part.pair] = _together(finished[part.pair], part)
+        runs = [some for some in finished.values() if some]
         why = self.stopped or "not finished yet"
-        waiting = [Skipped(pair, why) for pair, some in self._finished.items() if not some]
+        waiting = [Skipped(pair, why) for pair, some in finished.items() if not some]
         return partial(self._result, runs, (*self.skipped, *waiting))
 
     def _options(self) -> dict[str, Any]:
@@ -274,6 +292,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             **{name: getattr(search, name) for name in names},
             "tolerances": asdict(tolerances),
             "domain": [end if isfinite(end) else None for end in (low, high)],
+            "question": _digest_of(self.problem),
             "dropped": self.handling.tiny,
             "substitutes": self.handling.substitutes,
         }
@@ -293,8 +312,20 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             return explained(self.problem, pair, search, self.ordering)
         handling = replace(self.handling, seed=seed)
         return solved(
-            self.problem, pair, self.prepared, search, handling, relaxations=self.relaxations
+            self.problem,
+            pair,
+            self.prepared,
+            search,
+            handling,
+            relaxations=self.relaxations,
+            earlier=self.earlier,
+            tell=partial(self._save_part, seed),
         )
+
+    def _save_part(self, seed: int, run: Run) -> None:
+        if seed > 0 or not self._finished[run.pair]:  # a later round tells nothing new
+            self._partial = [run]
+            self.save()
 
     def _result(self, runs: list[list[Run]], skipped: tuple[Skipped, ...]) -> Comparison:
         problem, question = self.problem, self.problem.question
@@ -338,6 +369,17 @@ def _checks_in(
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
     return as_checks(checks, lambda free: features_in(free, problem, "checks"))
+
+
+def _digest_of(problem: ProblemData) -> str:
+    """Return a digest of the whole question: radii, domains, groups and descriptions included."""
+    parts = question_of(SimpleNamespace(**shared_fields(problem, "", {}, ())))
+    return sha256(repr(parts).encode()).hexdigest()
+
+
+def _together(runs: list[Run], run: Run) -> list[Run]:
+    """Return ``runs`` of a pair with the programs of another seed in the last one."""
+    return [*runs[:-1], replace(runs[-1], each=runs[-1].each + run.each)] if runs else [run]
 
 
 def _median(runs: list[Run]) -> Run:

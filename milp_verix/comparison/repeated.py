@@ -1,13 +1,23 @@
-"""A comparison asked once more: its command without its files, and what differs between records."""
+"""A comparison asked once more, or gone on with: its command, its programs, and what differs."""
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, listed
 from milp_verix.base.number_text import counted, nearest
+from milp_verix.oracle.verdict import TIME_LIMIT, Answer
+from milp_verix.results.comparison import Comparison, Pair, ProgramRecord
+from milp_verix.results.comparison_files import SCHEMA, record_of
+from milp_verix.results.json_format import read_data
 
-_WRITES = ("--json", "--csv", "--each", "--plot", "--save-checks", "--disagreements", "--journal")
+_WRITES = (
+    *("--json", "--csv", "--each", "--plot", "--save-checks", "--disagreements", "--journal"),
+    "--resume",
+)
 _CHOOSES = ("--most-checks", "--checks", "--order", "--transformation", "--traversal")
 _MOST = 20
 """Differences of one kind that are listed."""
@@ -70,6 +80,67 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[li
             f"(× {nearest(ratio, 3)})"
         )
     return lines, bool(unmatched or programs or answers)
+
+
+EarlierComparison: TypeAlias = Comparison | str | Path
+"""A comparison, its JSON, or the path of a file of that."""
+
+_QUESTION = (
+    *("model", "input_sha256", "prediction", "epsilon", "norm", "delta", "against", "output"),
+    *("rules", "features", "task", "check_time_limit", "options"),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Earlier:
+    """An earlier comparison: its ``checks``, the ``programs`` that it answered, its ``parameters``.
+
+    Programs with a counterfactual are not among them: no record holds the point that others' claims
+    are compared with. Nor are those that failed, or that the end of the comparison cut short.
+    """
+
+    checks: tuple[tuple[int, ...], ...] | None = None
+    programs: Mapping["_Key", ProgramRecord] = field(default_factory=dict)
+    parameters: Mapping[Pair, Mapping[str, Any]] = field(default_factory=dict)
+
+    def of(self, pair: Pair, check: int, rival: int, seed: int) -> ProgramRecord | None:
+        """Return what it holds of a program of one pair, or None."""
+        return self.programs.get((pair.solver, pair.formulation, check, rival, seed))
+
+
+def earlier_comparison(given: EarlierComparison, asked: Comparison) -> Earlier:
+    """Return what an earlier comparison holds of the one that is ``asked``.
+
+    Raises ``InputError`` where it cannot be read, or is about other programs.
+    """
+    try:
+        source = given.to_json() if isinstance(given, Comparison) else given
+        before, where = read_data(source, SCHEMA)
+    except InputError as error:
+        raise InputError(f"resume: {error}") from error
+    if before.get("kind") != "comparison":
+        raise InputError(f"resume takes a comparison, or the path of its JSON; {where} is none")
+    now = json.loads(asked.to_json())
+    if other := [name for name in _QUESTION if before.get(name) != now[name]]:
+        raise InputError(
+            "resume: the earlier comparison is about other programs, with another "
+            f"{listed(other)}; ask the same, or leave resume out"
+        )
+    checks, limit = before["checks"], before["check_time_limit"]
+    if None not in (checks, now["checks"]) and checks != now["checks"]:
+        raise InputError("resume: the earlier comparison is of other checks; leave checks out")
+    kept = {key: record_of(row) for key, row in _rows(before).items()}
+    return Earlier(
+        None if checks is None else tuple(map(tuple, checks)),
+        {key: one for key, one in kept.items() if _stands(one, limit)},
+        {Pair(run["solver"], run["formulation"]): run["parameters"] for run in before["runs"]},
+    )
+
+
+def _stands(one: ProgramRecord, limit: float | None) -> bool:
+    """Return whether an answer stands without another solve; ``limit`` is that of a program."""
+    late = limit is not None and one.reason == TIME_LIMIT and one.seconds >= limit
+    return one.answer is Answer.HOLDS or late
 
 
 _Key = tuple[str, str, int, int, int]

@@ -1,6 +1,6 @@
 """Pairs of a solver and a formulation: those that fit, and one question put to each, timed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,8 +16,10 @@ from milp_verix.base.errors import (
     listed,
     shown,
 )
+from milp_verix.base.number_text import counted
 from milp_verix.comparison.exported import rivals_of
 from milp_verix.comparison.prepared import Prepared
+from milp_verix.comparison.repeated import Earlier
 from milp_verix.comparison.timed_solver import (
     Handling,
     ProgramWatch,
@@ -31,7 +33,7 @@ from milp_verix.oracle.engines.programs import Programs
 from milp_verix.oracle.verdict import MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request, Search, resolve_formulation
-from milp_verix.results.comparison import Pair, ProgramRecord, Run, Skipped
+from milp_verix.results.comparison import Pair, ProgramRecord, Run, Skipped, SolverTime
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.contrastive import contrastive_of
@@ -179,11 +181,14 @@ def solved(
     handling: Handling,
     *,
     relaxations: Relaxations | None = None,
+    earlier: Earlier = Earlier(),  # noqa: B008 - frozen
+    tell: Callable[[Run], None] = lambda _: None,
 ) -> Run:
     """Give the programs of ``prepared`` to a pair, one by one, each by itself.
 
     Their ``relaxations`` are solved if given; the time that this takes is none of the run's. A
-    solver that raises has a failed program, and goes on with the next one.
+    solver that raises has a failed program, and goes on with the next one. Programs that an
+    ``earlier`` comparison answered are taken from there. ``tell`` gets the run so far after each.
     """
     chosen, clock = _timed(pair, replace(search, reuse=False), handling)
     request = Request.now(problem, chosen)
@@ -193,12 +198,44 @@ def solved(
     engine = engine_of(problem, chosen, chosen.solver, deepens=False)
     # tangents and segments that came with another program would make this one another
     anew = problem.ball.norm == "l2" or not problem.margins.exact
+
+    def run() -> Run:
+        unasked = Verdict(Answer.UNKNOWN, reason=known.stopped or TIME_LIMIT)
+        every = {**prepared.verdicts, **known.verdicts}
+        verdicts = [every.get(number, unasked) for number in range(len(prepared.checks))]
+        before, taken = earlier.parameters.get(pair, {}), _time_of(known.taken)
+        inside = clock.time + taken
+        return Run(
+            pair,
+            version=engine.version,
+            answers=tuple(verdict.answer for verdict in verdicts),
+            checks=len(known.verdicts),
+            solves=sum(record.solves for record in known.each),
+            nodes=_sum([one.nodes for one in known.each]),
+            iterations=_sum([one.iterations for one in known.each]),
+            seconds=request.elapsed - beside + sum(one.seconds for one in known.taken),
+            inside=replace(inside, solver_seconds=sum(one.solver_seconds for one in known.each)),
+            stopped=known.stopped,
+            notes=problem.network.notes + engine.notes + problem.notes + known.notes,
+            verdicts=tuple(verdicts),
+            handed_over=clock.handed_over,
+            handed_to=clock.handed_to,
+            each=tuple(known.each),
+            parameters={**before, **clock.parameters},
+        )
+
     with closing(engine), stopping(known):
         if prepared.whole is not None:
             engine.prepare(prepared.whole.margins, prepared.whole.bounds)
         for number, claim in prepared.claims.items():
             verdicts, first = list[Verdict](), len(known.each)
             for index in claim.open_.tolist():
+                rival = rivals[index]
+                if (taken := earlier.of(pair, number, rival, handling.seed)) is not None:
+                    known.each.append(taken)
+                    known.taken.append(taken)
+                    verdicts.append(Verdict(taken.answer, reason=taken.reason))
+                    continue
                 whole.require_time()
                 if anew and isinstance(engine, Programs):
                     engine.begin_anew()
@@ -211,7 +248,7 @@ def solved(
                     _grounds(verdict, pair.solver),
                     check=number,
                     free=len(prepared.checks[number]),
-                    rival=rivals[index],
+                    rival=rival,
                     seed=handling.seed,
                     threads=search.threads,
                 )
@@ -223,33 +260,34 @@ def solved(
                     record, beside = replace(record, relaxation=relaxed), beside + took
                     whole = whole.sooner(-took)
                 known.each.append(record)
+                tell(run())
             verdict = known.verdicts[number] = _together(verdicts)
             known.each[first:] = [
                 replace(one, check_answer=verdict.answer) for one in known.each[first:]
             ]
     if prepared.late:  # programs that were not listed are not solved
         known.stopped = known.stopped or TIME_LIMIT
-    seconds = request.elapsed - beside
-    unasked = Verdict(Answer.UNKNOWN, reason=known.stopped or TIME_LIMIT)
-    every = {**prepared.verdicts, **known.verdicts}
-    verdicts = [every.get(number, unasked) for number in range(len(prepared.checks))]
-    return Run(
-        pair,
-        version=engine.version,
-        answers=tuple(verdict.answer for verdict in verdicts),
-        checks=len(known.verdicts),
-        solves=sum(record.solves for record in known.each),
-        nodes=clock.nodes if clock.time.solves else _sum(known.each),
-        iterations=clock.iterations,
-        seconds=seconds,
-        inside=replace(clock.time, solver_seconds=sum(one.solver_seconds for one in known.each)),
-        stopped=known.stopped,
-        notes=problem.network.notes + engine.notes + problem.notes,
-        verdicts=tuple(verdicts),
-        handed_over=clock.handed_over,
-        handed_to=clock.handed_to,
-        each=tuple(known.each),
-        parameters=dict(clock.parameters),
+    return run()
+
+
+def _time_of(taken: Sequence[ProgramRecord]) -> SolverTime:
+    """Return the time inside a solver of programs that an earlier comparison answered.
+
+    Of several solves after one building the records hold the sum: those that followed count as
+    re-solves by their share.
+    """
+    again = [max(one.solves - one.builds, 0) for one in taken]
+    return SolverTime(
+        builds=sum(one.builds for one in taken),
+        build_seconds=sum(one.load_seconds for one in taken),
+        solves=sum(one.solves for one in taken),
+        solve_seconds=sum(one.solve_seconds for one in taken),
+        resolves=sum(again),
+        resolve_seconds=sum(
+            one.solve_seconds * more / one.solves
+            for one, more in zip(taken, again, strict=True)
+            if more
+        ),
     )
 
 
@@ -286,18 +324,28 @@ def _together(verdicts: Sequence[Verdict]) -> Verdict:
     return left[0] if left else max(verdicts, key=lambda one: one.bound or -np.inf)
 
 
-def _sum(records: Sequence[ProgramRecord]) -> int | None:
-    counts = [record.nodes for record in records if record.nodes is not None]
-    return sum(counts) if counts else None
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 @dataclass(slots=True)
 class _Answers:
-    """The verdicts by check and the records so far, and the reason of an early end."""
+    """The verdicts by check and the records so far, and the reason of an early end.
+
+    Those ``taken`` of the records are from an earlier comparison.
+    """
 
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     each: list[ProgramRecord] = field(default_factory=list)
+    taken: list[ProgramRecord] = field(default_factory=list)
     stopped: str | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note on the programs that were taken."""
+        what = f"{counted(len(self.taken), 'program')} as an earlier comparison answered"
+        return (f"{what} {'it' if len(self.taken) == 1 else 'them'}",) if self.taken else ()
 
 
 def _timed(

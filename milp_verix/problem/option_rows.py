@@ -597,6 +597,10 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
     _progress("Pair", "compare", """called with each pair before it runs."""),
     _snapshots("Comparison", "compare",
         """called as by :func:`milp_verix.explain`: at the start and after each run."""),
+    Option("resume", "EarlierComparison | None", "None", ANYTHING, ("compare",),
+        """an earlier comparison of the same checks, or the path of its JSON: programs that it
+        answered are not solved again, but for those with a counterfactual, which records do not
+        hold. Pairs of solver and formulation may be others.""", _RESUME),
     _progress("Tally", "many",
         """called with a :class:`Tally` at the start and after each record."""),
 )

@@ -24,6 +24,9 @@ from milp_verix.results.comparison import (
     Skipped,
 )
 
+SCHEMA = 2
+"""Number of the format; files of schema 1 had no programs."""
+
 _ANSWERS: TypeAlias = Literal["holds", "violated", "unknown"]
 
 
@@ -172,6 +175,32 @@ class ComparedModel(TypedDict):
     sha256: Annotated[Sha256, "SHA-256 of the ONNX file, or of the model's content."]
 
 
+class Machine(TypedDict):
+    """The machine of a comparison, and the checkout."""
+
+    processor: Annotated[str, "Model of the processor."]
+    cores: Annotated[Count | None, "Number of its cores."]
+    memory: Annotated[Amount | None, "Memory in GiB."]
+    platform: Annotated[str, "System and its version."]
+    commit: Annotated[str | None, "Commit of the checkout; None if it is none."]
+
+
+class HowSolved(TypedDict):
+    """How the programs of a comparison were made and solved, by the names of options."""
+
+    bounds: Annotated[str, "Bounds on the neurons."]
+    exactness: Annotated[str, "Whether programs are exact."]
+    warm: Annotated[str, "What a solver keeps between programs."]
+    segments: Annotated[Count, "Pieces around a smooth activation."]
+    threads: Annotated[Count, "Threads of a solver."]
+    seed: Annotated[int, "Seed of the search."]
+    tolerances: Annotated[dict[str, float], "Distances that separate a proof from noise."]
+    domain: Annotated[tuple[float | None, ...], "Ends of all domains; None is unlimited."]
+    question: NotRequired[Annotated[Sha256, "Digest of it: radii, domains, groups, rules."]]
+    dropped: Annotated[Amount, "Entries up to this size were dropped."]
+    substitutes: Annotated[bool, "Whether another solver may take over what one cannot."]
+
+
 class ComparisonFile(TypedDict):
     """Written by ``compare`` and ``Comparison.to_json``, and read by ``report``."""
 
@@ -213,10 +242,10 @@ class ComparisonFile(TypedDict):
     ]
     prepared_seconds: NotRequired[Annotated[Amount, "Seconds until the programs were listed."]]
     unequal: NotRequired[Annotated[tuple[str, ...], "Programs that pairs did not get alike."]]
-    machine: NotRequired[Annotated[dict[str, Any], "Processor, cores, memory, platform, commit."]]
+    machine: NotRequired[Annotated[Machine, "Where it ran."]]
     versions: NotRequired[Annotated[dict[str, str], "Versions of Python and of packages."]]
     command: NotRequired[Annotated[tuple[str, ...], "Arguments of the command, if there was one."]]
-    options: NotRequired[Annotated[dict[str, Any], "Bounds, limits, tolerances, threads, domain."]]
+    options: NotRequired[Annotated[HowSolved, "How programs were made and solved."]]
 
 
 def write_json(
@@ -224,7 +253,7 @@ def write_json(
 ) -> str:
     """Return ``comparison`` as JSON text, and write it to ``path`` if given."""
     own = {
-        "schema": 2,
+        "schema": SCHEMA,
         "kind": "comparison",
         "model": {"file": comparison.model, "sha256": comparison.sha256},
         "epsilon": _finite(comparison.epsilon),
@@ -297,6 +326,16 @@ def _programs(run: Run) -> Iterator[ProgramRow]:
         size = own.pop("size") or dict.fromkeys(_SIZES)
         answers = {"answer": one.answer.value, "check_answer": one.check_answer.value}
         yield cast(ProgramRow, {**own, **size, **answers})
+
+
+def record_of(row: Mapping[str, Any]) -> ProgramRecord:
+    """Return the record that ``row`` was written of; ``InputError`` where a field is missing."""
+    names = [one.name for one in fields(ProgramRecord) if one.name != "size"]
+    with refusing("a row of the comparison lacks a field", KeyError, ValueError):
+        given = {name: row[name] for name in names}
+        given |= {name: Answer(row[name]) for name in ("answer", "check_answer")}
+        size = None if row["columns"] is None else ProgramSize(*(row[name] for name in _SIZES))
+    return ProgramRecord(**given, size=size)
 
 
 def write_parquet(frame: Any, path: Path) -> None:

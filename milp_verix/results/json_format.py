@@ -135,7 +135,7 @@ def _accept_six_digits(data: Data, made: Data) -> None:
             made["words"][name] = stored
 
 
-def read_data(source: str | Path) -> tuple[Data, str]:
+def read_data(source: str | Path, schema: int = SCHEMA) -> tuple[Data, str]:
     """Return the data in JSON text or in a JSON file, and the name of the source in errors.
 
     Raises ``InputError`` for JSON of another schema, and for text that is no JSON.
@@ -147,8 +147,8 @@ def read_data(source: str | Path) -> tuple[Data, str]:
     found = data.get("schema") if isinstance(data, dict) else None
     if found is None:
         raise InputError(f"{where} is no result of milp-verix, such as one that --json wrote")
-    if found != SCHEMA:
-        raise InputError(f"{where} has schema {found!r}, expected {SCHEMA}")
+    if found != schema:
+        raise InputError(f"{where} has schema {found!r}, expected {schema}")
     return data, where
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 from milp_verix import InputError, Tally, explain_many, run_study
 from milp_verix.study import workers
 from tests.support import studies
+from tests.support.clocks import wait_until
 from tests.support.command_line import ENVIRONMENT, command
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.studies import comparable, lines, some_tasks
@@ -67,13 +68,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "study.jsonl"
     assert explain_many(MODEL, images()[:8], epsilon=RADII, journal=path).complete
     return path
-
-
-def wait_until(true: Callable[[], object], seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def whole_results(journal: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Clocks for tests: one of work that tests move on, and wall clocks that go wrong."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,6 +9,14 @@ import pytest
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from verix_encodings.work import UNITS_PER_SECOND, spend, worked
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 120.0) -> None:
+    """Wait until ``condition`` is true; fail after so many seconds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.02)
 
 
 @dataclass
