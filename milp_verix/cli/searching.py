@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -31,15 +31,7 @@ from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import verdict
-
-if TYPE_CHECKING:
-    from milp_verix.searches.audit_search import AuditProgress
-    from milp_verix.searches.contrast_search import ContrastiveProgress
-    from milp_verix.searches.importance_search import EnumerationProgress
-    from milp_verix.searches.minimum.minimum_search import MinimumProgress
-    from milp_verix.searches.radius_search import RadiusProgress
-    from milp_verix.searches.ranges.ranges_search import RangesProgress
-    from milp_verix.searches.relevance import RelevanceProgress
+from milp_verix.results import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,7 @@ class _Command:
     """
 
     delivery: type[Delivery]
-    shown: Callable[[Console], AbstractContextManager[Callable[[Any], None]]]
+    progress: Callable[[Console], AbstractContextManager[Callable[[Any], None]]]
     settled: Callable[[Any], bool]
     exit_codes: str | None = None
     more: str = ""
@@ -71,7 +63,7 @@ class _Command:
             question = replace(question, notes=(*question.notes, *self.prepared(question)))
             search = getattr(question.problem, given.options.call)
             with (
-                self.shown(errors) as show,
+                self.progress(errors) as show,
                 autosaving(delivery.json_path, errors, question.noted) as save,
             ):
                 found = search(**question.own, search=given.search(), progress=show, snapshots=save)
@@ -94,25 +86,6 @@ def _exit_codes(done: str, left: str, so_far: str) -> str:
     )
 
 
-def _minimum(state: "MinimumProgress") -> str:
-    return f"best {state.size}, none below {state.lower_bound}, round {state.rounds}"
-
-
-def _trace(found: Any) -> list[str]:
-    from milp_verix.views.explanation_words import trace_lines
-
-    return trace_lines(found.statistics)
-
-
-def _contrastive(state: "ContrastiveProgress") -> str:
-    best = "none yet" if state.cost is None else up(state.cost)
-    return f"best {best}, none below {down(state.lower_bound)}, round {state.rounds}"
-
-
-def _inflate(state: "RangesProgress") -> str:
-    return f"{state.done} ends decided"
-
-
 def _with_rows(question: Question) -> tuple[str, ...]:
     """Read the inputs worth covering, a row of a file each; return notes on their columns."""
     if (source := question.own["rows"]) is None:
@@ -132,36 +105,8 @@ def _with_rows(question: Question) -> tuple[str, ...]:
     return given.remarks
 
 
-def _enumerate(state: "EnumerationProgress") -> str:
-    return f"{state.abductive} abductive, {state.contrastive} contrastive"
-
-
-def _all_wanted(found: Any) -> bool:
-    from milp_verix.searches.importance_search import LIMIT
-
-    return bool(found.complete or found.statistics.stopped == LIMIT)
-
-
-def _relevance(state: "RelevanceProgress") -> str:
-    necessary = {True: "necessary", False: "not necessary", None: "necessity open"}
-    return f"{necessary[state.necessary]}, {counted(state.checks, 'check')}"
-
-
-def _importance(state: "EnumerationProgress") -> str:
-    return f"{counted(state.abductive + state.contrastive, 'set')} decided"
-
-
-def _radius(state: "RadiusProgress") -> str:
-    if state.total > 1:
-        return f"{state.open} of {state.total} brackets are open"
-    return f"between {down(state.lower)} and {up(state.upper)}"
-
-
-def _audit(state: "AuditProgress") -> str:
-    word = {True: "sound", False: "not sound", None: "not decided"}[state.sound]
-    tried = f"{state.done} of {counted(state.total, 'feature')} tried, {state.kept} needed"
-    return f"{word}; {tried}" if state.done or state.activity else "checking the set …"
-
+_NECESSARY = {True: "necessary", False: "not necessary", None: "necessity open"}
+_SOUND = {True: "sound", False: "not sound", None: "not decided"}
 
 _COMMANDS = {
     "explain": _Command(
@@ -176,16 +121,25 @@ _COMMANDS = {
     ),
     "minimum": _Command(
         ProvenDelivery,
-        status_line("a first explanation …", _minimum),
+        status_line(
+            "a first explanation …",
+            lambda now: f"best {now.size}, none below {now.lower_bound}, round {now.rounds}",
+        ),
         lambda found: found.minimal,
         more="Ctrl-C and the time limit end with the best explanation so far and its proven lower "
         "bound. The exit codes are those of explain: 0 says that the explanation is locally "
         "minimal, not that it is proven to be a minimum.",
-        lines=_trace,
+        lines=lambda found: shown.explanation_words.trace_lines(found.statistics),
     ),
     "contrastive": _Command(
         DrawnDelivery,
-        status_line("a first contrast …", _contrastive),
+        status_line(
+            "a first contrast …",
+            lambda now: (
+                f"best {'none yet' if now.cost is None else up(now.cost)}, "
+                f"none below {down(now.lower_bound)}, round {now.rounds}"
+            ),
+        ),
         lambda found: found.proven,
         more="With --minimise distance, find the nearest input that does.\n\n"
         "Exit codes: 0 it is proven that no smaller set does, or that none does at all; 3 it is "
@@ -193,7 +147,7 @@ _COMMANDS = {
     ),
     "inflate": _Command(
         ProvenDelivery,
-        status_line("a first box …", _inflate),
+        status_line("a first box …", lambda now: f"{now.done} ends decided"),
         lambda found: found.maximal,
         _exit_codes(
             "the ranges are maximal",
@@ -204,28 +158,44 @@ _COMMANDS = {
     ),
     "enumerate": _Command(
         Delivery,
-        status_line("a first explanation …", _enumerate),
-        _all_wanted,
+        status_line(
+            "a first explanation …",
+            lambda now: f"{now.abductive} abductive, {now.contrastive} contrastive",
+        ),
+        lambda found: found.complete or found.statistics.stopped == "limit",
         more="Exit codes: 0 these are provably all, or as many as --limit asked for; 3 there may "
         "be others; 130 interrupted, and the explanations so far are written; 2 an argument cannot "
         "be used.",
     ),
     "relevance": _Command(
         Delivery,
-        status_line("a first check …", _relevance),
+        status_line(
+            "a first check …",
+            lambda now: f"{_NECESSARY[now.necessary]}, {counted(now.checks, 'check')}",
+        ),
         lambda found: found.settled,
         _exit_codes("both answers are proven", "one is left open", "the answers so far are"),
     ),
     "importance": _Command(
         ProvenDelivery,
-        status_line("a first set …", _importance),
+        status_line(
+            "a first set …",
+            lambda now: f"{counted(now.abductive + now.contrastive, 'set')} decided",
+        ),
         lambda found: found.exact,
         more="Exit codes: 0 every importance is exact; 3 some are proven brackets; 130 "
         "interrupted, and the brackets so far are written; 2 an argument cannot be used.",
     ),
     "radius": _Command(
         ProvenDelivery,
-        status_line("a first bracket …", _radius),
+        status_line(
+            "a first bracket …",
+            lambda now: (
+                f"{now.open} of {now.total} brackets are open"
+                if now.total > 1
+                else f"between {down(now.lower)} and {up(now.upper)}"
+            ),
+        ),
         lambda found: found.settled,
         _exit_codes(
             "every bracket is as narrow as asked for",
@@ -245,7 +215,15 @@ _COMMANDS = {
     ),
     "audit": _Command(
         ProvenDelivery,
-        status_line("checking the set …", _audit),
+        status_line(
+            "checking the set …",
+            lambda now: (
+                f"{_SOUND[now.sound]}; {now.done} of {counted(now.total, 'feature')} tried, "
+                f"{now.kept} needed"
+                if now.done or now.activity
+                else "checking the set …"
+            ),
+        ),
         lambda found: found.sound is not None,
         _exit_codes(
             "the explanation is sound, proven; 1 it is not, and there is a counterexample",
