@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from milp_verix.base.errors import InputError
 from milp_verix.base.number_text import counted, down
@@ -29,14 +31,13 @@ from milp_verix.views.result_page import view
 from milp_verix.views.result_words import outcome, sentence
 from milp_verix.views.style import typeset
 from milp_verix.views.tabular_plot import class_colour
-from milp_verix.views.text_tables import columns_sentence, share_text
+from milp_verix.views.text_tables import TableUse, columns_sentence, share_text
 from milp_verix.views.wording import named_prediction, prediction_text, seconds_text
 
 FEW = 4
 """Counterfactuals of an image on a card, if no other number is asked for."""
 
 _LINES = 200
-_MOST_COLUMNS = 60
 _MOST_LINES = 2000
 """Lines of a table before it refers to the journal for the others."""
 
@@ -86,7 +87,10 @@ def study_page(
         # the defaults where the tasks share no others
         tolerances={**asdict(Tolerances()), **(settings.shared.get("tolerances") or {})},
         exactness=settings.shared.get("exactness"),
-        columns=_columns(there, journal, examples),
+        use=_columns(there, journal, examples),
+        columns_sentence=columns_sentence,
+        class_colour=class_colour,
+        share_text=share_text,
         summary=study_summary.summary(rows, settings),
         distributions=study_summary.distributions(rows, settings),
         groups_left=len(study_summary.groups(rows, settings)) - study_summary.MOST_GROUPS,
@@ -107,45 +111,15 @@ def study_page(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The part of each column in words, and as bars: classes with colours, columns with shares."""
-
-    sentence: str
-    question: str
-    classes: Sequence[tuple[str, str]]
-    bars: Sequence[tuple[str, Sequence[tuple[str, str, str, float]], str]]
-
-
 def _columns(
     there: Sequence[StoredTask], journal: Path, examples: dict[str, Result]
-) -> _Columns | None:
+) -> TableUse | None:
     """Return the part that columns play in the decisions; None of images and of other tasks."""
     if not any(one.inputs or one.feature_names for one in examples.values()):
         return None
-    try:
-        use = use_in(_spread(there, _MOST_LINES), journal)
-    except InputError:
-        return None
-    classes = [
-        (f"{name} ({counted(count, 'decision')})", class_colour(place))
-        for place, (name, count) in enumerate(use.classes)
-    ]
-    bars = []
-    for column in use.columns[:_MOST_COLUMNS]:
-        shares = [
-            (name, class_colour(place), share_text(share), 100 * share)
-            for place, ((name, _), share) in enumerate(zip(use.classes, column.needed, strict=True))
-        ]
-        parts = [f"typically {column.typical}"] if column.typical else []
-        if column.no_part:
-            parts.append(f"proven to play no part in {share_text(column.no_part)}")
-        if column.still:
-            parts.append(f"stays as it is in {share_text(column.still)}")
-        if column.open:
-            parts.append(f"not decided in {share_text(column.open)}")
-        bars.append((column.name, shares, typeset("; ".join(parts))))
-    return _Columns(columns_sentence(use), use.question, classes, bars)
+    with suppress(InputError):
+        return use_in(_spread(there, _MOST_LINES), journal)
+    return None
 
 
 def _spread(there: Sequence[StoredTask], most: int) -> list[StoredTask]:
@@ -262,21 +236,7 @@ def anchor(row: TaskRow) -> str:
     return f"task-{row.key[:16]}-{row.index}"
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A task in the gallery, in words and as a view of its result."""
-
-    row: TaskRow
-    name: str
-    anchor: str
-    prediction: str
-    named: bool
-    sentence: str
-    details: str
-    shown: View
-
-
-def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) -> Card:
+def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) -> dict[str, Any]:
     """Return the card of a task, with so many ``counterfactuals`` at the most.
 
     By default with 4 of an image, and all of a table, whose change of a few words each takes
@@ -299,7 +259,16 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) ->
     text = " · ".join(
         filter(None, (settings.short(row), text, row.reason, seconds_text(row.seconds)))
     )
-    return Card(row, name, anchor(row), prediction, named, said, text, shown)
+    return {
+        "row": row,
+        "name": name,
+        "anchor": anchor(row),
+        "prediction": prediction,
+        "named": named,
+        "sentence": said,
+        "details": text,
+        "shown": shown,
+    }
 
 
 def predicted(row: TaskRow, missing: str = "") -> str:

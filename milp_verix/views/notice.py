@@ -27,16 +27,6 @@ from milp_verix.views.wording import (
 MOST_REASONS = 4
 """Reasons that a notice gives: more than four are seldom understood (12 CFR 1002.9, comment)."""
 
-LIMITS = (
-    "It is no legal advice, and says nothing about any right or duty.",
-    "It does not say that the decision is right or fair, or that what decided is its cause in "
-    "life: it says what the model does with these data.",
-    "It does not promise another decision: a person may decide otherwise than the model, and the "
-    "model or the data may be replaced.",
-    "Claims are about the model named here and inputs within its description. Data that were wrong "
-    "or left out are not seen by any proof.",
-)
-
 
 def notice_page(
     found: Ranges, contrast: ContrastiveExplanation | None, importance: Any, proof: str | None
@@ -52,7 +42,6 @@ def notice_page(
     return rendered(
         "notice.html",
         title=f"{decision[0].upper()}{decision[1:]}, and what decided",
-        lead="Made by a model, explained with a proof",
         introduction=f"The {count} for {decision}, {order}:"
         if shown
         else f"No reason is listed for {decision}.",
@@ -68,7 +57,6 @@ def notice_page(
             ("SHA-256 of the input", found.input_sha256),
             ("written with", ", ".join(versions)),
         ],
-        limits=LIMITS,
     )
 
 

@@ -195,23 +195,21 @@ def result_page(result: StoredResult, *, counterfactuals: int) -> str:
     facts = facts_of(result)
     if isinstance(result, EpsilonSweep):
         first: Result = result.levels[0]
-        heading, grounds = "The radii", "What the answers rest on"
         lead, tasks = "; ".join(map(outcome, result.levels)), ["explain"]
         shown = drawn(figure_of(result), title(result))
     else:
-        first, heading, grounds = result, "The explanation", "What the answer rests on"
+        first = result
         lead, tasks = outcome(result), _tasks(result)
         shown = view(result, counterfactuals, "Features", sensitivity=True)
     return rendered(
         "result.html",
         title=title(result),
         lead=lead,
-        heading=heading,
         sentence=dict(facts).get("in words"),
         message=marked_words(first),
         shown=shown,
         fact_rows=facts,
-        grounds=grounds,
+        several=first is not result,
         tasks=tasks,
         tolerances=Tolerances(),
         versions=[*sorted(first.versions.items()), ("SHA-256 of the network", first.model.sha256)],

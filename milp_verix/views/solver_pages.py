@@ -56,14 +56,11 @@ def comparison_page(
 
 def _comparison(name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> str:
     lead = f"{counted(len(runs), 'pair')} of solver and formulation, one question"
-    sections = [("runs", "Runs"), ("times", "Seconds"), ("grounds", "What the answers rest on")]
     if data:
         conflicts = data.get("conflicts", ())
         contradictions = counted(len(data["disagreements"]) + len(conflicts), "contradiction")
         none = "no two definite answers contradict each other"
         lead += f": {none if data['agree'] else contradictions}"
-        sections.insert(0, ("question", "What was asked"))
-        sections.insert(3, ("differences", "Agreement"))
     heads = [column.replace("_", " ") for column in COLUMNS]
     lines = [[_cell(run.get(column)) for column in COLUMNS] for run in runs]
     seconds = [float(run["seconds"]) for run in runs]
@@ -71,9 +68,8 @@ def _comparison(name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str,
     times = [(_pair(run), s, s / longest) for run, s in zip(runs, seconds, strict=True)]
     return rendered(
         "comparison.html",
-        title=f"Comparison {name}",
+        name=name,
         lead=f"{lead}.",
-        sections=sections,
         question=_question(data) if data else (),
         runs=PageTable("A line for each run", heads, lines, _TEXTS, "sortable"),
         times=times,
@@ -164,22 +160,14 @@ def solver_study_page(
     pairs = "A line for each pair"
     return rendered(
         "solver_study.html",
-        title=f"Study of solvers {name}",
+        name=name,
         lead=f"{text} on {counted(len(times.instances), 'check')}.",
-        sections=[
-            ("question", "What was asked"),
-            ("summary", "Summary"),
-            ("profiles", "Profiles"),
-            ("checks", "Each check"),
-            ("remarks", "Remarks"),
-            ("grounds", "What the answers rest on"),
-        ],
         question=facts,
         meaning=meaning(times),
         summary=PageTable(pairs, STUDY_HEADS, study_rows(times), TEXTS, "sortable"),
         picture=figure,
         checks=_checks(times),
-        remarks=remarks or ["No two definite answers contradict each other."],
+        remarks=remarks,
         tolerances=Tolerances(),
     )
 
