@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSize:
-    """The size of a program, and the range of its numbers.
-
-    ``nonzeros`` are the entries of its matrix. ``largest_big_m`` is the largest constant that a
-    binary column is multiplied by, 0.0 if there is none; ``least_coefficient`` and
-    ``largest_coefficient`` are absolute values of the entries that are not zero, 0.0 for none.
-    """
+    """The size of a program, and the range of its numbers, told in ``ProgramRow``; 0.0 for none."""
 
     columns: int
     rows: int
@@ -60,27 +55,15 @@ class DecidedCheck:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRecord:
-    """A program that one pair was given: check number ``check``, ``free`` features, one ``rival``.
+    """A program that one pair was given: a check, and one ``rival`` of its prediction.
 
-    ``rival`` is a class, or the number of a margin of a regression; ``answer`` is that of this
-    rival and ``check_answer`` that of all rivals of the check. ``digest`` is
+    Its fields are told in :class:`~milp_verix.results.comparison_files.ProgramRow`. ``digest`` is
     :meth:`.Program.digest` of what every solver got: by ``seed`` 0 as it stands, by others permuted
-    and with that seed of the solver. It was built ``builds`` times, with ``changes`` of bounds and
-    costs before it was solved.
-
-    ``seconds`` is the wall-clock time of the question in all, ``cpu_seconds`` the processor time of
-    all processes that took part. Of the wall-clock time ``load_seconds`` went into building,
-    ``solve_seconds`` into ``solves`` calls of the session; ``solver_seconds`` is what the solver's
-    own clock says of these, or the same where it says nothing. ``nodes`` and ``iterations`` are
-    sums over these. Engines without programs have no digest, and no solve.
+    and with that seed of the solver. Engines without programs have no digest, and no solve.
 
     The fields from ``status`` on are about the last minimisation, in terms of its cost, which is
-    what ``export`` writes: ``bound`` is the dual bound at the end, ``incumbent`` the cost of the
-    best point, ``gap`` their relative distance, ``root_bound`` the bound at the end of the root
-    node, ``relaxation`` the optimum of the linear relaxation, found by HiGHS outside of the times.
-    ``first_seconds`` is the time to the first feasible point, since the solve began. ``verified``
-    says what the answer rests on, ``handed_to`` names the solver that took the program over. None
-    stands for what the solver does not tell.
+    what ``export`` writes. HiGHS finds ``relaxation`` outside of the times. ``solver_seconds`` are
+    ``solve_seconds`` where a solver has no clock; None stands for all else that it does not tell.
     """
 
     check: int
@@ -138,12 +121,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class SolverTime:
-    """Seconds spent inside a solver's sessions, and on what.
+    """Seconds spent inside a solver's sessions, and on what; changes of bounds count as building.
 
-    ``builds`` programs were loaded in ``build_seconds``, changes of bounds included, and
-    ``solves`` minimisations took ``solve_seconds``. ``resolves`` of these were not the first on
-    their program and took ``resolve_seconds``. ``solver_seconds`` are those of the solvers' own
-    clocks. A solver that reads a file at each minimisation builds while it solves.
+    A solver that reads a file at each minimisation builds while it solves.
     """
 
     builds: int = 0
@@ -164,16 +144,11 @@ class Run(Compared):
     """The answers of one pair, and the effort that they took.
 
     ``answers`` holds one for each check, or, of an explanation, one for each feature: ``HOLDS`` for
-    an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``checks`` were answered with
-    ``solves`` programs solved; ``nodes`` and ``iterations`` are the solver's own counts, None where
-    it tells none. ``handed_over`` solves were done by the solver ``handed_to`` instead. ``seconds``
-    is the wall-clock time in all, ``inside`` the part of it inside the solver. ``stopped`` names
-    the reason of an early end. A run has either an ``explanation`` or, if checks were compared,
-    their ``verdicts``, and a record of ``each`` program, with ``parameters``, all
-    that were set. A search for a minimum or a contrast has the
-    ``cost`` of its result and its proven lower ``bound``, both infinite if there is proven to be no
-    contrast; of a minimum, ``master`` is the method that raised the bound, and the ``trace`` has
-    the seconds, the best cost and the bound at each change.
+    an irrelevant one, ``VIOLATED`` for one with a counterfactual. ``seconds`` is the wall-clock
+    time in all, ``inside`` the part of it inside the solver. A run has either an ``explanation``
+    or, if checks were compared, their ``verdicts``, and a record of ``each`` program. ``cost`` and
+    ``bound`` are infinite if there is proven to be no contrast; ``trace`` has the seconds, the best
+    cost and the bound at each change. :class:`.RunRow` tells the other fields.
     """
 
     __module__ = "milp_verix"
