@@ -74,6 +74,13 @@ def replaceable(path: Path) -> bool:
     return path.is_file() or not path.exists()
 
 
+def is_file(path: Path) -> bool:
+    """Return whether ``path`` is a file; a name may be too long for one."""
+    with suppress(OSError):
+        return path.is_file()
+    return False
+
+
 SECONDS_BETWEEN = 2.0  # what a crash may lose
 _LARGEST_SHARE = 0.05  # of the time that saves may take
 

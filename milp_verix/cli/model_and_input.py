@@ -1,7 +1,6 @@
 """The question of a command: the network, the input or the message that its options name."""
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from milp_verix.api.entrance import own_radii
 from milp_verix.api.problem import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
+from milp_verix.base.files import is_file
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.call_options import GivenOptions, shape_in
 from milp_verix.cli.parameters import Case, Reading
@@ -134,13 +134,7 @@ def files_of(case: Case, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values = [*vars(case).values(), *options.inputs]
     named = [input_files.file_of(str(one)) for one in values if isinstance(one, str | Path)]
-    return [path for path in named if _is_file(path)]
-
-
-def _is_file(path: Path) -> bool:
-    with suppress(OSError):  # a name may be too long for one
-        return path.is_file()
-    return False
+    return [path for path in named if is_file(path)]
 
 
 def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:

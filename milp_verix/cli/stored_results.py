@@ -125,13 +125,10 @@ def columns(
     """Show for each column how often the decisions of a study need it, and its typical values."""
     with loading():
         from milp_verix.study.table import use_of_columns
-        from milp_verix.views.plot import plot_format
         from milp_verix.views.text_tables import columns_sentence, columns_table
 
     with delivery.refusals() as errors:
-        delivery.check_folder(plot_path)
-        if plot_path is not None:
-            plot_format(plot_path)
+        delivery.DrawnDelivery(plot_path=plot_path).check_paths()
         use = use_of_columns(
             study, results, lambda text: errors.print(f"warning: {text}", markup=False)
         )

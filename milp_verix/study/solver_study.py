@@ -180,13 +180,7 @@ def times_of(
 
 def _rows(record: Record) -> list[dict[str, Any]]:
     found = record["comparison"]
-    about = {
-        "model": found["model"],
-        "index": record["index"],
-        "epsilon": record["epsilon"],
-        "norm": found["norm"],
-        "check_time_limit": found["check_time_limit"],
-    }
+    about = {name: found[name] if name in found else record[name] for name in ABOUT[1:]}
     ball = f"{found['norm']} {record['epsilon']}"
     name = f"{found['model']}, input {record['index']}, {ball}"
     warm, bounds = (record["settings"].get(name, "auto") for name in ("warm", "bounds"))

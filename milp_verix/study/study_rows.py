@@ -4,10 +4,11 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from milp_verix.base.files import is_file
 from milp_verix.base.number_text import exact
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.results.base import Result
@@ -48,12 +49,6 @@ class TaskRow:
     notes: tuple[str, ...]
 
 
-_AS_THEY_ARE = (
-    *("key", "index", "name", "network", "version", "task", "status", "reason", "size"),
-    "result",
-)
-
-
 def read_rows(path: Path, warn: Callable[[str], None]) -> list[TaskRow]:
     """Return the best record of each task, sorted by input."""
     known: dict[str, Mapping[str, Any]] = {}
@@ -70,21 +65,21 @@ def order_of(row: TaskRow) -> tuple[str, int, str, float, str]:
 
 def _row(record: Record, known: dict[str, Mapping[str, Any]]) -> TaskRow:
     """Return a record, whose fields the journal has checked, without its lists of features."""
-    settings, prediction = record["settings"], record["prediction"]
-    epsilon, unknown, least = record["epsilon"], record["unknown"], record.get("lower_bound")
-    same: dict[str, Any] = {name: record.get(name) for name in _AS_THEY_ARE}
-    return TaskRow(
-        **same,
+    settings, prediction, epsilon = (record[name] for name in ("settings", "prediction", "epsilon"))
+    least = record.get("lower_bound")
+    found: dict[str, Any] = record | {
         # radii of features are told in words
-        epsilon=value_text(epsilon) if isinstance(epsilon, list | dict) else epsilon,
-        setting=known.setdefault(json.dumps(settings, sort_keys=True), settings),
-        prediction=tuple(prediction) if isinstance(prediction, list) else prediction,
-        unknown=len(unknown or ()),
-        lower_bound=None if least is None else float(least),
-        robust=record.get("robust") is True,
-        seconds=float(record["seconds"]),
-        notes=tuple(map(sys.intern, record["notes"])),
-    )
+        "epsilon": value_text(epsilon) if isinstance(epsilon, list | dict) else epsilon,
+        "setting": known.setdefault(json.dumps(settings, sort_keys=True), settings),
+        "prediction": tuple(prediction) if isinstance(prediction, list) else prediction,
+        "unknown": len(record["unknown"] or ()),
+        "lower_bound": None if least is None else float(least),
+        "robust": record.get("robust") is True,
+        "seconds": float(record["seconds"]),
+        "notes": tuple(map(sys.intern, record["notes"])),
+    }
+    own: dict[str, Any] = {one.name: found.get(one.name) for one in fields(TaskRow)}
+    return TaskRow(**own)
 
 
 def _size_of(epsilon: float | str) -> tuple[float, str]:
@@ -196,17 +191,10 @@ def stored_results(rows: Sequence[TaskRow], journal: Path, folder: Path | None) 
         places = [] if row.result is None else [place(beside, row.result)]
         if folder is not None:
             places.insert(0, place(folder, file_of(row.key)))
-        path = next((one for one in places if one is not None and _is_file(one)), None)
+        path = next((one for one in places if one is not None and is_file(one)), None)
         if path is not None:
             found.append(StoredTask(row, path))
     return found
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long
-        return False
 
 
 def read_result(stored: StoredTask) -> Result:
