@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted
@@ -27,13 +27,11 @@ from milp_verix.results.conversion import converted, shown
 
 
 class TaskSettings(TypedDict, total=False):
-    """The arguments of a task's function, by name.
+    """The arguments of a task's function, by name."""
 
-    Attributes:
-        tolerances: Tolerances by name; None is the defaults.
-    """
-
-    tolerances: dict[str, Amount | Literal["inf"]] | None
+    tolerances: Annotated[
+        dict[str, Amount | Literal["inf"]] | None, "Tolerances by name; None is the defaults."
+    ]
 
 
 class JournalLine(TypedDict):
@@ -41,51 +39,42 @@ class JournalLine(TypedDict):
 
     It is read by ``batch``, ``report`` and ``read_study``. The best record of a task counts: done
     before undecided before failed, then the last.
-
-    Attributes:
-        key: Hash of all that the answer depends on.
-        index: Place of the input in the study.
-        name: File of the input, if it has one.
-        task: Kind of the task.
-        epsilon: Radius, as it was given: a number, a text such as inf, a list, radii by feature, or
-            the hash of these.
-        settings: All other arguments with their defaults; a long one is its hash.
-        network: Hash of the network.
-        version: Version of milp-verix.
-        status: How the task ended.
-        explanation: Features of the explanation or contrast; None if there is none.
-        unknown: Features that were not decided; None for a failed task.
-        size: Number of features of the explanation.
-        lower_bound: Proven least cost, or None.
-        robust: Of a contrast: whether nothing changes the prediction; None if not known.
-        prediction: The prediction explained; None for a failed task.
-        seconds: Wall-clock time of the task.
-        reason: Why it is undecided or failed, or None.
-        notes: Reservations, and how the result came about.
-        result: Path of the whole result from the journal's folder, or None.
-        comparison: Of a comparison of solvers: its checks.
     """
 
-    key: Sha256
-    index: Count
-    name: NotRequired[str]
-    task: Literal["explain", "minimum", "contrastive", "compare"]
-    epsilon: Cost | str | list[Any] | dict[str, Any]
-    settings: TaskSettings
-    network: Sha256
-    version: str
-    status: Literal["done", "undecided", "failed"]
-    explanation: Indices | None
-    unknown: Indices | None
-    size: NotRequired[Count | None]
-    lower_bound: NotRequired[Cost | None]
-    robust: NotRequired[bool | None]
-    prediction: Prediction | None
-    seconds: Amount
-    reason: NotRequired[str | None]
-    notes: tuple[str, ...]
-    result: NotRequired[str | None]
-    comparison: NotRequired[ComparedChecks]
+    key: Annotated[Sha256, "Hash of all that the answer depends on."]
+    index: Annotated[Count, "Place of the input in the study."]
+    name: NotRequired[Annotated[str, "File of the input, if it has one."]]
+    task: Annotated[Literal["explain", "minimum", "contrastive", "compare"], "Kind of the task."]
+    epsilon: Annotated[
+        Cost | str | list[Any] | dict[str, Any],
+        "Radius, as it was given: a number, a text such as inf, a list, radii by feature, or the "
+        "hash of these.",
+    ]
+    settings: Annotated[
+        TaskSettings, "All other arguments with their defaults; a long one is its hash."
+    ]
+    network: Annotated[Sha256, "Hash of the network."]
+    version: Annotated[str, "Version of milp-verix."]
+    status: Annotated[Literal["done", "undecided", "failed"], "How the task ended."]
+    explanation: Annotated[
+        Indices | None, "Features of the explanation or contrast; None if there is none."
+    ]
+    unknown: Annotated[Indices | None, "Features that were not decided; None for a failed task."]
+    size: NotRequired[Annotated[Count | None, "Number of features of the explanation."]]
+    lower_bound: NotRequired[Annotated[Cost | None, "Proven least cost, or None."]]
+    robust: NotRequired[
+        Annotated[
+            bool | None, "Of a contrast: whether nothing changes the prediction; None if not known."
+        ]
+    ]
+    prediction: Annotated[Prediction | None, "The prediction explained; None for a failed task."]
+    seconds: Annotated[Amount, "Wall-clock time of the task."]
+    reason: NotRequired[Annotated[str | None, "Why it is undecided or failed, or None."]]
+    notes: Annotated[tuple[str, ...], "Reservations, and how the result came about."]
+    result: NotRequired[
+        Annotated[str | None, "Path of the whole result from the journal's folder, or None."]
+    ]
+    comparison: NotRequired[Annotated[ComparedChecks, "Of a comparison of solvers: its checks."]]
 
 
 Record: TypeAlias = dict[str, Any]
