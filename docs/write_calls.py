@@ -181,7 +181,7 @@ TYPES = {
 _MORE = (
     "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
 )
-_SAME = "Network, input and the options that it shares are told by :func:`milp_verix.explain`."
+_SAME = "Network, input, shared options and usual errors are told by :func:`milp_verix.explain`."
 _TASKS = ("explain", "minimum", "contrastive", "compare")
 _OF_TASKS = """Options of a task are told by :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
 :func:`milp_verix.contrastive` and :func:`milp_verix.compare`."""
@@ -189,7 +189,7 @@ _ERRORS = """\
     InputError: an argument does not fit.
     ModelError: the network cannot be read or encoded.
     SolverUnavailableError: the solver is not installed."""
-"""What a call raises whose answer says nothing else."""
+"""The usual errors of a call."""
 _ONE_LINER = """\
 problem, options = parted("{method}", locals())
 {imports}return {function}(problem, **options)"""
@@ -355,7 +355,8 @@ def _call(call: Call, lead: Sequence[str], body: str) -> str:
         own = [row for row in rows if row not in known]
         head = head.removesuffix(f"\n\n{same}")
         doc = f"{head}\n\n{same}\n\n{_arguments(other, own, WIDTH, brief=())}"
-    doc = f"{doc}\n\nRaises:\n{errors or _ERRORS}"
+    if call.method == "explain" or errors not in ("", _ERRORS):
+        doc += f"\n\nRaises:\n{errors or _ERRORS}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
     body = body.replace("{imports}", _imports(call)).replace("{function}", call.function)
     return _function(

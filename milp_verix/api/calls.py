@@ -156,7 +156,7 @@ def minimum(
     proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
     locally minimal too, with a counterfactual for each feature.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
@@ -240,7 +240,7 @@ def contrastive(
     becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
@@ -254,11 +254,6 @@ def contrastive(
         resume: an earlier result of the same question, or the path of its JSON: its counterfactual
             is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
             it where it is above that of this run.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("contrastive", locals())
 
@@ -286,18 +281,13 @@ def enumerate_explanations(
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         limit: the most explanations, of both kinds together; None for all.
         progress: called after each round.
         snapshots: called with a function that returns the result so far: at the start, and after
             each explanation that is found.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("enumerate", locals())
 
@@ -333,7 +323,7 @@ def inflate(
     in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
     widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
@@ -379,15 +369,10 @@ def check(
     ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
     every output (or the one numbered ``output``) moves by at most ``delta``.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         free: the features that may change, by indices or names, or a mask; see ``features``.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("check", locals())
 
@@ -422,7 +407,7 @@ def audit(
     and the time limit return the result so far; "not known" is an answer, too. The check of
     soundness may take half of a limited time.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         explanation: the features that are said to keep the prediction: their indices or names; a
@@ -437,11 +422,6 @@ def audit(
         traversal: as for :func:`milp_verix.explain`.
         progress: called at the start, before each check, and after each decision.
         snapshots: called with a function that returns the result so far.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("audit", locals())
 
@@ -475,17 +455,12 @@ def relevance(
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         feature: the protected feature, or several, by names or indices.
         progress: called before each set that is tried.
         snapshots: called with a function that returns the result so far, before each set.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("relevance", locals())
 
@@ -526,7 +501,7 @@ def importance(
     so far. Values are exact once all sets are decided, which takes seconds for some twenty features
     and may take too long for many. ``result.under(index)`` has another index without a search.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
@@ -538,11 +513,6 @@ def importance(
             each set that is found.
         resume: an earlier result of the same question, by any index, or the path of its JSON: its
             counterfactuals are run again, and its sets that keep the prediction are proven again.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("importance", locals())
 
@@ -578,7 +548,7 @@ def robustness_radius(
     Whole numbers and values of categories only move in steps, so the supremum is where the next
     step comes within reach.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         free: the features that change together, by indices or names; all of them by default.
@@ -592,11 +562,6 @@ def robustness_radius(
         progress: called before each question.
         snapshots: called with a function that returns the result so far. The function may be called
             at any time, in any thread.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("radius", locals())
 
@@ -629,7 +594,7 @@ def epsilon_sweep(
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
     The radius of the problem itself is not used.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         epsilons: different radii in any sequence, in the units of the input. Of described
@@ -643,11 +608,6 @@ def epsilon_sweep(
         progress: called as by :func:`milp_verix.explain`, for one radius after the other.
         snapshots: called with a function that returns the sweep so far: the radii that were
             reached.
-
-    Raises:
-        InputError: an argument does not fit.
-        ModelError: the network cannot be read or encoded.
-        SolverUnavailableError: the solver is not installed.
     """
     problem, options = parted("sweep", locals())
 
@@ -686,7 +646,7 @@ def compare(
     ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
     after it, gets an equal share of the time that is left.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
@@ -752,7 +712,7 @@ def encode_check(
         >>> row, constant = encoding.output.row(0, encoding.program.columns)
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         free: the features that may change, by indices or names; all of them by default.
@@ -792,7 +752,7 @@ def find_rules(
     ``options`` are the options of the question; ``epsilon=math.inf`` lets all features outside a
     rule take any value.
 
-    Network, input and the options that it shares are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
 
     Args:
         rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.

@@ -7,14 +7,13 @@ anywhere, gradients move the free ones within their room until a margin is above
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.clock import Deadline
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.attacks import frank_wolfe, margins_along
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict, replayed
@@ -132,53 +131,6 @@ def climbed(
     return inputs(found, every).T
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QuickBounds:
-    """Backward bounds on boxes in ``root``, which prove margins below ``-needed``, (m,)."""
-
-    regions: Regions
-    crown: BatchCrown
-    root: Boxes
-    needed: FloatArray
-
-    @classmethod
-    def over(cls, regions: Regions, tolerances: Tolerances, deadline: Deadline) -> Self | None:
-        """Return bounds over the widest box; None if they overflow, or margins depend on it."""
-        if regions.problem.network.rounds_scores:
-            return None
-        lower, upper = regions.ends(regions.widest)
-        mixed = regions.problem.ball.mixed
-        region = one_hot_box(Interval(lower, upper), mixed.blocks if mixed else ())
-        margins = regions.problem.margins
-        try:
-            bounds = crown_bounds(margins, region, late=deadline.passed)
-        except OverflowError:
-            return None
-        needed = tolerances.needed(bounds[-1].magnitude)
-        return cls(regions, BatchCrown(margins, bounds), root_boxes(region), needed)
-
-    def proven(self, states: Sequence[State], deadline: Deadline) -> BoolArray:
-        """Mark the boxes in which the prediction is proven to stay, or that hold no input."""
-        if not states:
-            return np.zeros(0, dtype=bool)
-        lower, upper = stacked([self.regions.ends(state) for state in states])
-        left = np.ones(len(states), dtype=bool)
-        if (mixed := self.regions.problem.ball.mixed) is not None:
-            lower, upper, left = mixed.cut(lower, upper)
-        boxes, found = self.root.at(lower[left], upper[left]), ~left
-        if left.any():
-            # the cost of a pass that stops: wider bounds, and nothing proven wrongly
-            ranges = self.crown.bounds(boxes, {}, deadline.passed)
-            size = self.needed.size
-            owner = np.repeat(np.arange(len(boxes)), size)
-            which, late = np.tile(np.arange(size), len(boxes)), deadline.passed
-            forms = self.crown.margins(boxes, ranges, owner, which, late)
-            # a NaN is no bound
-            highest = np.fmin(forms.upper.reshape(-1, size), self.crown.root[-1].upper)
-            found[left] = np.all(highest < -self.needed, axis=1)
-        return found
-
-
 _TRIES = 16
 """Climbs before a check."""
 MOST_AXES = 40
@@ -187,20 +139,52 @@ MOST_AXES = 40
 
 @dataclass(eq=False)
 class BoxChecks:
-    """Decides claims of boxes; ``tally`` sums the work, ``quick`` is None where bounds overflow."""
+    """Decides claims of boxes; ``tally`` sums the work.
+
+    Backward bounds on boxes in the widest one prove margins below ``-needed``, (m,), once
+    :meth:`bound` was called.
+    """
 
     request: Request
     regions: Regions
     known: KnownPoints
-    quick: QuickBounds | None
     draw: np.random.Generator
     tally: Tally = field(default_factory=Tally)
+    _bounds: tuple[BatchCrown, Boxes, FloatArray] | None = None
 
-    def proven(self, states: list[State]) -> BoolArray:
-        """Mark the boxes that one batch of bounds proves."""
-        if self.quick is None:
+    def bound(self) -> None:
+        """Bound the widest box, unless bounds overflow, or margins depend on it."""
+        problem, deadline = self.regions.problem, self.request.deadline
+        if problem.network.rounds_scores:
+            return
+        lower, upper = self.regions.ends(self.regions.widest)
+        mixed = problem.ball.mixed
+        region = one_hot_box(Interval(lower, upper), mixed.blocks if mixed else ())
+        with suppress(OverflowError):
+            bounds = crown_bounds(problem.margins, region, late=deadline.passed)
+            needed = self.request.tolerances.needed(bounds[-1].magnitude)
+            self._bounds = BatchCrown(problem.margins, bounds), root_boxes(region), needed
+
+    def proven(self, states: Sequence[State]) -> BoolArray:
+        """Mark the boxes in which bounds prove the prediction to stay, or that hold no input."""
+        if self._bounds is None or not states:
             return np.zeros(len(states), dtype=bool)
-        return self.quick.proven(states, self.request.deadline)
+        (crown, root, needed), late = self._bounds, self.request.deadline.passed
+        lower, upper = stacked([self.regions.ends(state) for state in states])
+        left = np.ones(len(states), dtype=bool)
+        if (mixed := self.regions.problem.ball.mixed) is not None:
+            lower, upper, left = mixed.cut(lower, upper)
+        boxes, found = root.at(lower[left], upper[left]), ~left
+        if left.any():
+            # the cost of a pass that stops: wider bounds, and nothing proven wrongly
+            ranges = crown.bounds(boxes, {}, late)
+            owner = np.repeat(np.arange(len(boxes)), needed.size)
+            which = np.tile(np.arange(needed.size), len(boxes))
+            forms = crown.margins(boxes, ranges, owner, which, late)
+            # a NaN is no bound
+            highest = np.fmin(forms.upper.reshape(-1, needed.size), crown.root[-1].upper)
+            found[left] = np.all(highest < -needed, axis=1)
+        return found
 
     def climb(self, states: Iterable[State], each: int) -> None:
         """Look for counterfactuals in boxes by ``each`` climbs; of many axes no box is made."""

@@ -18,7 +18,7 @@ from milp_verix.problem.search import Request
 from milp_verix.results.build import counterfactual_of
 from milp_verix.results.ranges import Beyond, FeatureRange, Ranges
 from milp_verix.searches.ranges.axes import Axis, OrderedAxis, Span, WordAxis
-from milp_verix.searches.ranges.checks import BoxChecks, KnownPoints, QuickBounds
+from milp_verix.searches.ranges.checks import BoxChecks, KnownPoints
 from milp_verix.searches.ranges.first_box import first_box
 from milp_verix.searches.ranges.regions import (
     Beside,
@@ -78,13 +78,13 @@ class RangesSearch(AnytimeSearch[RangesProgress, Ranges]):
         widest = regions.problem_at(regions.widest)
         assert widest is not None  # the input itself is in it
         known = KnownPoints(regions, widest)
-        self.checks = BoxChecks(self.request, regions, known, None, draw)
+        self.checks = BoxChecks(self.request, regions, known, draw)
 
     def _search(self) -> None:
-        regions, request, checks = self.regions, self.request, self.checks
+        regions, checks = self.regions, self.checks
         rows = self._near()
         self._places = regions.places(rows)
-        checks.quick = QuickBounds.over(regions, request.tolerances, request.deadline)
+        checks.bound()
         found = first_box(checks, rows)
         if isinstance(found, Verdict):
             self.unknown_reason = found.reason or "unknown"

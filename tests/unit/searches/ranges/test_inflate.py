@@ -25,7 +25,7 @@ from milp_verix import (
 )
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.ranges import FeatureRange
-from milp_verix.searches.ranges.checks import QuickBounds
+from milp_verix.searches.ranges.checks import BoxChecks
 from milp_verix.views.ranges_words import rules_facts
 from tests.support import digits_example as digits
 from tests.support.certificates import checked
@@ -119,7 +119,7 @@ def test_more_ranges_are_sound_and_maximal(seed: int, rules: bool, tmp_path: Pat
 
 def test_bounds_and_climbs_only_save_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     case = mixed_case(3, rules=False)
-    monkeypatch.setattr(QuickBounds, "over", classmethod(lambda *_: None))
+    monkeypatch.setattr(BoxChecks, "bound", lambda _: None)
     _refuse_wrong(case, _inflated(case, tmp_path))
 
 
@@ -302,7 +302,7 @@ def test_held_features_and_limits_stand_beside_ranges(tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_the_ranges_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     case = mixed_case(3, rules=True)
-    monkeypatch.setattr(QuickBounds, "over", classmethod(lambda *_: None))
+    monkeypatch.setattr(BoxChecks, "bound", lambda _: None)
     kept = range(len(case.features))
     monkeypatch.setattr(Oracle, "check", interrupting(2, Oracle.check))
     found = _inflated(case, tmp_path, explanation=kept)
