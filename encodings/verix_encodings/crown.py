@@ -273,7 +273,8 @@ def inside(known: Interval, rows: IntArray, extremes: FloatArray) -> Interval:
     # a NaN, from coefficients that overflowed, is no bound: the known one stays
     upper[rows] = np.fmin(upper[rows], extremes[: rows.size])
     lower[rows] = np.fmax(lower[rows], -extremes[rows.size :])
-    return Interval(lower, upper)
+    apart = lower > upper  # below the least normal number rounding is not relative
+    return Interval(np.where(apart, known.lower, lower), np.where(apart, known.upper, upper))
 
 
 def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:

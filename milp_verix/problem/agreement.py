@@ -61,7 +61,7 @@ def require_agreement(network: LoadedModel, ball: Ball) -> None:
     points = [ball.centre]
     for _ in range(_RANDOM_POINTS):
         share = generator.random(everything.size)
-        within = ball.outer.lower + share * (ball.outer.upper - ball.outer.lower)
+        within = (1 - share) * ball.outer.lower + share * ball.outer.upper  # a width may overflow
         points.append(ball.some_input(within, everything))
     require_agreement_at(network, np.array(points))
 

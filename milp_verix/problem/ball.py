@@ -150,8 +150,11 @@ class Ball:
             return witness
         centre = self.centre.astype(np.float64)
         moved = np.zeros_like(centre)
-        moved[free] = point[free] - centre[free]
-        far = length(moved, _ORDERS[self.norm])
+        with np.errstate(over="ignore"):
+            moved[free] = point[free] - centre[free]
+            far = length(moved, _ORDERS[self.norm])
+        if not np.isfinite(far):
+            return self.centre.copy()
         scale = self.epsilon / far if far > self.epsilon else 1.0
         for shrink in _SHRINKS:
             witness = self._rounded_into_the_box(centre + shrink * scale * moved, free)

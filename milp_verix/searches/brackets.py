@@ -80,7 +80,7 @@ class Balls:
         # the root of a whole number of 128 bits: the square may be beyond float64
         shift = 64 + (square.denominator.bit_length() - square.numerator.bit_length()) // 2
         root = _rounded_up(math.isqrt(int(square * Fraction(4) ** shift)) / Fraction(2) ** shift)
-        while Fraction(root) ** 2 < square:
+        while root < math.inf and Fraction(root) ** 2 < square:
             root = math.nextafter(root, math.inf)
         return root
 
@@ -153,6 +153,10 @@ def _rounded_up(value: Fraction) -> float:
     except OverflowError:
         return math.inf
     return rounded if Fraction(rounded) >= value else math.nextafter(rounded, math.inf)
+
+
+def _between(low: float, high: float) -> float:
+    return low / 2 + high / 2 if math.isinf(low + high) else (low + high) / 2
 
 
 _HALVINGS = 24  # to the precision of float32
@@ -269,7 +273,7 @@ class Bracket:
         """Halve the range between radii at which attacks are in vain and find something."""
         vain = 0.0
         while self.upper - vain > self.tolerance * self.upper:
-            epsilon = (vain + self.upper) / 2
+            epsilon = _between(vain, self.upper)
             yield Step("attack", epsilon)
             if self.upper > epsilon:
                 vain = epsilon
@@ -305,7 +309,7 @@ class Bracket:
             yield from self.checks()
 
     def _middle(self, upper: float) -> float:
-        return (max(self.lower, 0.0) + upper) / 2
+        return _between(max(self.lower, 0.0), upper)
 
     def _apart(self, upper: float) -> bool:
         return upper - self.lower > self.tolerance * upper and upper > _LEAST * self.reach

@@ -197,7 +197,7 @@ def _reach(balls: Balls, features: tuple[int, ...], most: float) -> float:
     widest = min(balls.reach(balls.problem.features.coordinates(features)), most)
     if not np.isfinite(widest):
         raise InputError(
-            "the domain of the features is unlimited: give the largest radius to ask about "
-            "(largest, --largest), or a finite domain"
+            "the domain of the features is unlimited, or as wide as no float64 number: give the "
+            "largest radius to ask about (largest, --largest), or a smaller domain"
         )
     return widest

@@ -48,6 +48,12 @@ _SCORE, _WRONG = "#9c9c9c", "#c23b22"
 _MOST, _MOST_RADII = 40, 60
 _LONGEST_TITLE = 40
 _WIDTH = 4.0
+_FAR = 1e300
+
+
+def _scale(largest: float) -> tuple[float, str]:
+    """Return what lengths are divided by, and words for it: ticks overflow near 1e308."""
+    return (_FAR, f", times {_FAR:g}") if largest > _FAR else (1.0, "")
 
 
 def _bars(
@@ -72,9 +78,11 @@ def contrast_bars(found: ContrastiveExplanation) -> Drawing:
     after = x if found.counterfactual is None else found.counterfactual.input.reshape(-1)
     sheet, axes, _ = _bars(labels, 0.22, HEADER, 0.6, least=8.0, gap=0.15)
     sheet.titled(found)
-    axes.barh(range(len(shown)), (after.astype(np.float64) - x)[shown], color=MARK, height=0.7)
+    scale, more = _scale(np.abs([after[shown], x[shown]]).max(initial=0.0))
+    lengths = after[shown].astype(np.float64) / scale - x[shown] / scale
+    axes.barh(range(len(shown)), lengths, color=MARK, height=0.7)
     bar_rows(axes, labels)
-    axes.set_xlabel("change, in input units", **LABEL)
+    axes.set_xlabel(f"change, in input units{more}", **LABEL)
     return sheet.figure
 
 
@@ -101,9 +109,11 @@ def audit_bars(audit: Audit) -> Drawing:
         what = "counterexample"
         if freed is not None:
             what = f"counterfactual without {shortened(names[freed], _LONGEST_TITLE)}"
-        label = f"change of the {what} ({typeset(changed_text(audit, point))}), in input units"
         before, after = (x.reshape(-1).astype(np.float64) for x in (audit.input, point.input))
-        changes = [(after - before)[list(audit.groups[feature])] for feature in shown]
+        scale, more = _scale(np.abs([before, after]).max())
+        changes = [(after / scale - before / scale)[list(audit.groups[f])] for f in shown]
+        what += f" ({typeset(changed_text(audit, point))})"
+        label = f"change of the {what}, in input units{more}"
         lengths = [float(change[np.abs(change).argmax()]) for change in changes]
     labels = short_names([names[feature] for feature in shown])
     top = HEADER + _CAPTION
@@ -205,6 +215,8 @@ def radii_bars(found: RobustnessRadii) -> Drawing:
         for one in shown
     ]
     ends = [_ends(found, one) for one in shown]
+    scale, more = _scale(max(high for _, high in ends))
+    ends = [(low / scale, high / scale) for low, high in ends]
     open_ = [high - low for low, high in ends]
     _brackets(axes, [low for low, _ in ends], open_, colours, 0.7)
     bar_rows(axes, names)
@@ -214,7 +226,7 @@ def radii_bars(found: RobustnessRadii) -> Drawing:
         unit = "radius, as a share of each feature's way to the far end of its range"
     elif found.inputs is not None:
         unit = f"radius,{(unit_of(found)[1] or ' in input units').removeprefix(',')}"
-    axes.set_xlabel(unit, **LABEL)
+    axes.set_xlabel(unit + more, **LABEL)
     texts_beside(axes, texts)
     kinds = [
         (f"proven: {kept_text(found)}", PROVEN, PROVEN in colours),
