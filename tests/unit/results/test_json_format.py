@@ -154,7 +154,7 @@ def test_unknown_features_keep_their_reasons() -> None:
     ("change", "message"),
     [
         ({"schema": 2}, "schema 2, expected 3"),
-        ({"schema": None}, "schema None"),
+        ({"schema": None}, "is no result of milp-verix"),
         ({"explanation": [0]}, "exactly once"),
         ({"permutation": [0]}, "permutation"),
         ({"counterfactuals": {}}, "needs a counterfactual"),
