@@ -186,7 +186,8 @@ def minimise_by_cutoff(
     """
     if not program.columns:
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(0), detail="no columns")
-    floor = _floor(program, cost, facts)
+    refuse_large(program, cost, facts)
+    floor = _floor(program, cost)
     # the most that entries of the cutoff can contribute which the solver may drop
     tiny = np.flatnonzero((cost != 0) & (np.abs(cost) <= facts.dropped))
     low, high = np.abs(program.column_lower[tiny]), np.abs(program.column_upper[tiny])
@@ -221,11 +222,15 @@ def minimise_by_cutoff(
     return SolveResult(SolveStatus.FAILED, point=best, detail="ever better points, and no end")
 
 
-def _floor(program: Program, cost: FloatArray, facts: SolverFacts) -> float:
-    """Return the bound that the columns' bounds prove; check the coefficients first."""
+def refuse_large(program: Program, cost: FloatArray, facts: SolverFacts) -> None:
+    """Raise ``SolverError`` for coefficients larger than the solver is trusted with."""
     largest = max(float(np.max(np.abs(n), initial=0.0)) for n in (program.matrix.data, cost))
     if largest > facts.largest_coefficient:
         raise SolverError(f"{facts.name} is not trusted with a coefficient of {largest:.3g}")
+
+
+def _floor(program: Program, cost: FloatArray) -> float:
+    """Return the bound that the columns' bounds prove."""
     used = np.flatnonzero(cost)
     ends = np.stack([program.column_lower[used], program.column_upper[used]]) * cost[used]
     floor = float(np.sum(np.min(ends, axis=0)))

@@ -36,7 +36,7 @@ from milp_verix.solvers.session import (
     units_of_iteration,
 )
 from milp_verix.solvers.solver_facts import SolverFacts, settable, words
-from milp_verix.solvers.trust import ask_control
+from milp_verix.solvers.trust import ask_control, refuse_large
 from verix_encodings import Program, write_mps
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -140,10 +140,7 @@ class CbcSession(OwnSession):
         self._program = self._before("its bounds").with_bounds(columns, lower, upper)
 
     def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
-        numbers = (program.matrix.data, cost)
-        largest = float(max(np.max(np.abs(values), initial=0.0) for values in numbers))
-        if largest > FACTS.largest_coefficient:
-            raise SolverError(f"CBC is not trusted with a coefficient of {largest:.3g}")
+        refuse_large(program, cost, FACTS)
         with tempfile.TemporaryDirectory(prefix="milp-verix-") as folder:
             return self._solve_in(Path(folder), program, cost, targets)
 
