@@ -109,18 +109,9 @@ class TreeEnsemble(OneSource):
             raise ValueError("a tree has a value that is no finite number")
         if isinstance(value, np.ndarray):
             value[inner] = 0.0
-        node = cls(
-            source,
-            starts[:-1].astype(np.intp),
-            feature,
-            np.where(inner, threshold, np.inf),
-            left,
-            right,
-            value,
-            base,
-            frozen(np.broadcast_to(error, base.shape)),
-            blur=blur,
-        )
+        roots, threshold = starts[:-1].astype(np.intp), np.where(inner, threshold, np.inf)
+        off = frozen(np.broadcast_to(error, base.shape))
+        node = cls(source, roots, feature, threshold, left, right, value, base, off, blur=blur)
         return replace(node, depth=node._measured())
 
     def _measured(self) -> int:
