@@ -12,6 +12,7 @@ cost ``c`` is not part of the program, since one program serves many costs.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import starmap
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -296,9 +297,8 @@ class ProgramBuilder:
         size = len(numbers)
         ends = np.full(size, lower, dtype=np.float64), np.full(size, upper, dtype=np.float64)
         self._rows.append((prefix, numbers, *ends))
-        for factors, columns in terms:
-            row, column, data = _entries_of(_diagonal(factors, columns))
-            self._entries.append((row + self._row_count, columns[column], data))
+        for row, column, data in starmap(_entries_of, terms):
+            self._entries.append((row + self._row_count, column, data))
         self._row_count += size
 
     def add_row(self, prefix: str, number: int, terms: Terms, lower: float, upper: float) -> None:
@@ -321,14 +321,12 @@ class ProgramBuilder:
         upper: float,
     ) -> None:
         """Add ``v_b = value ⇒ Σ_k C_k v_{J_k} ≤ upper``, row by row, for ``b`` in ``binaries``."""
-        whole = [_diagonal(factors, columns) for factors, columns in terms]
-        square = [sp.diags_array(one) if one.ndim == 1 else one for one in whole]
-        joined = sp.csr_array(sp.hstack(square))
-        columns = np.concatenate([columns for _, columns in terms])[joined.indices]
+        row, members, data = map(np.concatenate, _by_part([*starmap(_entries_of, terms)], 3))
+        order = np.argsort(row, kind="stable")
+        starts = np.searchsorted(row[order], np.arange(len(numbers) + 1))
         for k, number in enumerate(numbers):
-            name, binary = f"{prefix}_{number}", int(binaries[k])
-            held = slice(joined.indptr[k], joined.indptr[k + 1])
-            rule = Indicator(name, binary, value, columns[held], joined.data[held], upper)
+            name, own = f"{prefix}_{number}", order[starts[k] : starts[k + 1]]
+            rule = Indicator(name, int(binaries[k]), value, members[own], data[own], upper)
             self._indicators.append(rule)
 
     def add_sos1(self, prefix: str, numbers: IntArray, columns: IntArray) -> None:
@@ -394,23 +392,22 @@ class ProgramBuilder:
         return self._built
 
 
-def _diagonal(factors: "Matrix | float", columns: IntArray) -> Matrix:
-    return np.full(columns.size, factors) if isinstance(factors, float) else factors
-
-
-def _entries_of(matrix: Matrix) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return rows, columns and values of a matrix, fast for the many small ones of programs."""
-    if isinstance(matrix, np.ndarray) and matrix.ndim == 1:
-        diagonal = np.arange(matrix.size)
-        return diagonal, diagonal, matrix
-    if isinstance(matrix, np.ndarray):
-        row, column = np.nonzero(matrix)
-        return row, column, matrix[row, column]
-    if isinstance(matrix, sp.csr_array):
-        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        return row, matrix.indices, matrix.data
-    block = sp.coo_array(matrix)
-    return block.row, block.col, block.data
+def _entries_of(
+    factors: "Matrix | float", columns: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return rows, columns and values of a term, fast for the many small ones of programs."""
+    if isinstance(factors, float):
+        factors = np.full(columns.size, factors)
+    if isinstance(factors, np.ndarray) and factors.ndim == 1:
+        return np.arange(factors.size), columns, factors
+    if isinstance(factors, np.ndarray):
+        row, column = np.nonzero(factors)
+        return row, columns[column], factors[row, column]
+    if isinstance(factors, sp.csr_array):
+        row = np.repeat(np.arange(factors.shape[0]), np.diff(factors.indptr))
+        return row, columns[factors.indices], factors.data
+    block = sp.coo_array(factors)
+    return block.row, columns[block.col], block.data
 
 
 def _by_part(blocks: Sequence[tuple[Any, ...]], parts: int) -> Sequence[tuple[Any, ...]]:

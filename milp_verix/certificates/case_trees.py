@@ -54,16 +54,9 @@ def input_splits(claim: Claim, margin: int, deadline: Deadline) -> dict[bytes, S
             inside = bool(np.all(whole == point) and domain.nearly(point[None])[0])
         return inside and bool(network.evaluate(point)[0] >= 0)
 
-    search = BoxSearch(
-        network,
-        neurons.region,
-        neurons.bounds,
-        neurons.bounds[-1].upper,
-        SPARE * neurons.bounds[-1].magnitude,
-        changes,
-        domain,
-        splits,
-    )
+    region, bounds, last = neurons.region, neurons.bounds, neurons.bounds[-1]
+    spare = SPARE * last.magnitude
+    search = BoxSearch(network, region, bounds, last.upper, spare, changes, domain, splits)
     with np.errstate(over="ignore", invalid="ignore"):
         if search.run(deadline.passed):
             return splits

@@ -193,15 +193,12 @@ def searched_cases(
     network, closed = claim.network, list[PhaseNodes]()
     known = np.full(network.output_size, -np.inf)
     known[outputs] = np.inf  # none of these is closed without a node
-    search = PhaseSearch(
-        network,
-        claim.region,
-        claim.bounds,
-        known,
-        spare * claim.bounds[-1].magnitude,
-        lambda point: bool(np.max(network.evaluate(point)) >= 0),
-        closed,
-    )
+    needed, region = spare * claim.bounds[-1].magnitude, claim.region
+
+    def replays(point: FloatArray) -> bool:
+        return bool(np.max(network.evaluate(point)) >= 0)
+
+    search = PhaseSearch(network, region, claim.bounds, known, needed, replays, closed)
     with np.errstate(over="ignore", invalid="ignore"):
         proven = search.run(deadline.passed)
     if not proven:

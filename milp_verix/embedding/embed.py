@@ -99,15 +99,8 @@ def embed(  # noqa: PLR0917 - as people write it
     sockets = sockets_of(host, sides, inputs, outputs)
     require_agreement_at(network, _some_points(network, sockets.box))
     found = bounds_within(method, network.ir, sockets.box, NO_LIMIT)
-    encoding = encode_between(
-        network.ir,
-        found,
-        sockets.reach(found[-1]),
-        sockets.input_places,
-        sockets.output_places,
-        relu=relu,
-        segments=pieces,
-    )
+    own, places = sockets.reach(found[-1]), (sockets.input_places, sockets.output_places)
+    encoding = encode_between(network.ir, found, own, *places, relu=relu, segments=pieces)
     encoding = replace(encoding, program=encoding.program.without_tiny(_DROPPED))
     wanted, number = name, 1
     while host.taken(name):

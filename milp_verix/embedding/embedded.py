@@ -164,15 +164,9 @@ class Embedded:
         used = np.diff(read.indptr)[self._encoding.input.columns]
         inputs = self._values(0, solution, np.where(used, np.nan, box.lower).tolist())
         outputs = self._values(1, solution, [np.nan] * len(self.outputs))
-        return replayed(
-            self.network,
-            box,
-            np.array(inputs),
-            np.array(outputs),
-            repair=repair,
-            tolerance=float(tolerance),
-            names=self.input_names or [f"input {i}" for i in range(len(inputs))],
-        )
+        names = self.input_names or [f"input {i}" for i in range(len(inputs))]
+        found = self.network, box, np.array(inputs), np.array(outputs)
+        return replayed(*found, repair=repair, tolerance=float(tolerance), names=names)
 
     def solvers(self) -> list[str]:
         """Return names of installed solvers that take the model, as :meth:`solve` does."""

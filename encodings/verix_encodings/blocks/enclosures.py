@@ -102,14 +102,10 @@ def enclose_smooth(
         if late():
             raise TimeoutError("time is up before the program is complete")
         block = several[first : first + at_once]
+        points, start = breakpoints(function, l[block], u[block], segments), first * segments
+        own = z_columns[block], a_columns[block]
         _multiple_choice(
-            builder,
-            label,
-            function,
-            points=breakpoints(function, l[block], u[block], segments),
-            neurons=block,
-            columns=(z_columns[block], a_columns[block]),
-            first=first * segments,
+            builder, label, function, points=points, neurons=block, columns=own, first=start
         )
     return Expressions.of_columns(a_columns)
 

@@ -36,7 +36,7 @@ mistaking its sign changes a value by less than 10⁻³⁰.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -226,24 +226,10 @@ def _minus_sine(x: FloatArray) -> FloatArray:
 EXP = SmoothFunction("exp", np.exp, np.exp, (), True, sizes=_exp_sizes, least=0.0)
 LOG = SmoothFunction("log", np.log, np.reciprocal, (), False, sizes=_log_sizes, defined=_positive)
 # between −40 π and its first inflection the sine is positive, and so is the cosine
-SIN = SmoothFunction(
-    "sin",
-    np.sin,
-    np.cos,
-    tuple(k * math.pi for k in range(-_TURNS + 1, _TURNS)),
-    False,
-    sizes=_wave_sizes,
-    defined=_near,
-    least=-1.0,
-    most=1.0,
-)
-COS = replace(
-    SIN,
-    name="cos",
-    evaluate=np.cos,
-    slope=_minus_sine,
-    inflections=tuple((k + 0.5) * math.pi for k in range(-_TURNS, _TURNS)),
-)
+_OF_SINE = tuple(k * math.pi for k in range(-_TURNS + 1, _TURNS))
+_OF_COSINE = tuple((k + 0.5) * math.pi for k in range(-_TURNS, _TURNS))
+SIN = SmoothFunction("sin", np.sin, np.cos, _OF_SINE, False, _wave_sizes, _near, -1.0, 1.0)
+COS = SmoothFunction("cos", np.cos, _minus_sine, _OF_COSINE, False, _wave_sizes, _near, -1.0, 1.0)
 
 
 @lru_cache(maxsize=256)

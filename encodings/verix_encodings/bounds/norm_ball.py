@@ -174,15 +174,8 @@ class Moves:
         """
         ones = np.ones(weight.shape[0])
         if norm == 1:
-            return cls(
-                weight,
-                headroom,
-                headroom,
-                ones,
-                radius,
-                _l1_multiplier(weight, headroom, radius),
-                1,
-            )
+            multiplier = _l1_multiplier(weight, headroom, radius)
+            return cls(weight, headroom, headroom, ones, radius, multiplier, 1)
         unit, share = _scaled(headroom, radius)
         return cls(weight, headroom, share, unit, ones, _l2_multiplier(weight, share), 2)
 

@@ -179,15 +179,10 @@ class LeafBoxes:
         rows, columns = np.flatnonzero(meets), np.flatnonzero(most > least)
         least, most = least[columns], most[columns]
         kept = np.ix_(rows, columns)
-        return LeafBoxes(
-            self.features[columns],
-            least,
-            most,
-            self.tree[rows],
-            self.leaf[rows],
-            np.maximum(self.lo[kept], least).astype(self.lo.dtype),
-            np.minimum(self.hi[kept], most).astype(self.hi.dtype),
-        )
+        lo = np.maximum(self.lo[kept], least).astype(self.lo.dtype)
+        hi = np.minimum(self.hi[kept], most).astype(self.hi.dtype)
+        found = self.features[columns], least, most, self.tree[rows], self.leaf[rows]
+        return LeafBoxes(*found, lo, hi)
 
     def only(self, rows: IntArray) -> "LeafBoxes":
         """Return the leaves at these ascending places."""

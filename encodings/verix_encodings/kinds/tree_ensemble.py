@@ -109,18 +109,9 @@ class TreeEnsemble(OneSource):
             raise ValueError("a tree has a value that is no finite number")
         if isinstance(value, np.ndarray):
             value[inner] = 0.0
-        node = cls(
-            source,
-            starts[:-1].astype(np.intp),
-            feature,
-            np.where(inner, threshold, np.inf),
-            left,
-            right,
-            value,
-            base,
-            frozen(np.broadcast_to(error, base.shape)),
-            blur=blur,
-        )
+        roots, threshold = starts[:-1].astype(np.intp), np.where(inner, threshold, np.inf)
+        off = frozen(np.broadcast_to(error, base.shape))
+        node = cls(source, roots, feature, threshold, left, right, value, base, off, blur=blur)
         return replace(node, depth=node._measured())
 
     def _measured(self) -> int:
@@ -253,12 +244,8 @@ class TreeEnsemble(OneSource):
         weight = abs(matrix)
         gamma = relative_error(self.base.size + 2)
         off = weight @ (self.error + gamma * self.magnitude) + gamma * np.abs(bias) + error
-        return replace(
-            self,
-            value_of=product(self.value_of, matrix),
-            base=frozen(matrix @ self.base + bias),
-            error=frozen(off),
-        )
+        value, base = product(self.value_of, matrix), frozen(matrix @ self.base + bias)
+        return replace(self, value_of=value, base=base, error=frozen(off))
 
     def slopes(
         self, bounds: Bounds, lower: FloatArray, upper: FloatArray
@@ -313,13 +300,8 @@ class TreeEnsemble(OneSource):
         spend_entries(len(leaves), 64)
         data = np.array(found, dtype=np.intp).reshape(-1, 4)
         node = data[:, 0]
-        return Splits(
-            np.array(owners, dtype=np.intp),
-            self.value_of[leaves],
-            self.feature[node].astype(np.intp),
-            self.threshold[node],
-            *data[:, 1:].T,
-        )
+        owner, feature = np.array(owners, dtype=np.intp), self.feature[node].astype(np.intp)
+        return Splits(owner, self.value_of[leaves], feature, self.threshold[node], *data[:, 1:].T)
 
     def open_thresholds(self, lower: FloatArray, upper: FloatArray) -> dict[int, FloatArray]:
         """Return the thresholds that a program over the box has binaries for, by feature."""

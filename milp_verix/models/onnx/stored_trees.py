@@ -57,15 +57,9 @@ def ensemble_of(node: onnx.NodeProto, precision: np.dtype[Any], scores: int) -> 
                 "with aggregate_function SUM or AVERAGE"
             )
         trees, given = _built(nodes, leaves, precision, scores)
-        return StoredEnsemble(
-            trees,
-            base if base.size else np.zeros(1),
-            aggregate == "AVERAGE",
-            post,
-            given,
-            float(leaves[2].min(initial=0.0)),
-            tuple(np.unique(leaves[1]).tolist()),
-        )
+        base, average = base if base.size else np.zeros(1), aggregate == "AVERAGE"
+        lowest, targets = float(leaves[2].min(initial=0.0)), tuple(np.unique(leaves[1]).tolist())
+        return StoredEnsemble(trees, base, average, post, given, lowest, targets)
     except (KeyError, IndexError, ValueError, TypeError) as error:
         raise ModelError(f"{label} is malformed: its attributes do not fit together") from error
 
@@ -114,15 +108,8 @@ def _version_3(values: Mapping[str, Any]) -> tuple[_Nodes, _Leaves, str, str]:
     for k, (tree, _) in enumerate(keys):
         first.setdefault(tree, k)
     roots = np.array([*first.values()], dtype=np.intp)
-    nodes = _Nodes(
-        roots,
-        np.asarray(values["nodes_featureids"]),
-        mode,
-        _array(values, "nodes_values").astype(np.float64),
-        yes,
-        no,
-        {},
-    )
+    feature, split = np.asarray(values["nodes_featureids"]), _array(values, "nodes_values")
+    nodes = _Nodes(roots, feature, mode, split.astype(np.float64), yes, no, {})
     at = zip(values[f"{kind}_treeids"], values[f"{kind}_nodeids"], strict=True)
     leaves = (
         np.array([place[key] for key in at], dtype=np.intp),
@@ -150,15 +137,9 @@ def _version_5(values: Mapping[str, Any]) -> tuple[_Nodes, _Leaves, str, str]:
     ends = [0, *(np.flatnonzero(np.isnan(sets)) + 1)]
     for number, k in enumerate(np.flatnonzero(codes == _MODES.index("MEMBER")).tolist()):
         members[k] = np.unique(sets[ends[number] : ends[number + 1] - 1])
-    nodes = _Nodes(
-        np.asarray(values["tree_roots"]),
-        np.concatenate([np.asarray(values["nodes_featureids"]), nowhere]),
-        mode,
-        np.concatenate([_array(values, "nodes_splits").astype(np.float64), 0.0 * targets]),
-        yes,
-        no,
-        members,
-    )
+    feature = np.concatenate([np.asarray(values["nodes_featureids"]), nowhere])
+    split = np.concatenate([_array(values, "nodes_splits").astype(np.float64), 0.0 * targets])
+    nodes = _Nodes(np.asarray(values["tree_roots"]), feature, mode, split, yes, no, members)
     weights = _array(values, "leaf_weights").astype(np.float64)
     leaves = (count + np.arange(targets.size), targets, weights)
     aggregate = _AGGREGATES[int(values.get("aggregate_function", 1))]

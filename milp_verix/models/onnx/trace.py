@@ -239,15 +239,9 @@ def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeConte
             ) from error
         attributes[attribute.name] = _plain(value)
     standard = proto.domain in ("", "ai.onnx")
-    return NodeContext(
-        proto.op_type if standard else f"{proto.domain}.{proto.op_type}",
-        proto.name,
-        opset,
-        attributes,
-        tuple(proto.input),
-        tuple(proto.output),
-        builder,
-    )
+    kind = proto.op_type if standard else f"{proto.domain}.{proto.op_type}"
+    ends = tuple(proto.input), tuple(proto.output)
+    return NodeContext(kind, proto.name, opset, attributes, *ends, builder)
 
 
 def _plain(value: object) -> object:

@@ -120,15 +120,10 @@ class _Unfolded:
 
     def result(self) -> Tree:
         """Return the tree."""
-        children = np.array(self._children).reshape(-1, 2)
-        return Tree(
-            np.array(self._feature),
-            np.array(self._threshold),
-            children[:, 0],
-            children[:, 1],
-            self._tree.value[np.array(self._origin)],
-            self._tree.scores,
-        )
+        left, right = np.array(self._children).reshape(-1, 2).T
+        feature, threshold = np.array(self._feature), np.array(self._threshold)
+        value = self._tree.value[np.array(self._origin)]
+        return Tree(feature, threshold, left, right, value, self._tree.scores)
 
     def _build(self, node: int, known: _Known, child: int) -> None:
         """Append what ``node`` becomes where each coordinate is in its interval ``(low, high]``.
