@@ -33,6 +33,8 @@ R = TypeVar("R")
 _LARGEST = int(np.finfo(np.float64).max)
 _MOST_LISTED = 10_000_000
 """Numbers of a range, which takes no memory itself until it is made a list."""
+_LONGEST_NAME = 255
+"""Bytes in the name of a file or folder, on all common systems."""
 _DEPTH = 8
 """Lists in lists beyond this depth are refused, among them lists that hold themselves."""
 
@@ -83,9 +85,10 @@ def _is_solver(value: Any) -> bool:
 
 def _is_path(value: Any) -> bool:
     try:
-        return isinstance(value, str | PathLike) and b"\0" not in os.fsencode(value)
+        name = os.fsencode(value) if isinstance(value, str | PathLike) else b"\0"
     except UnicodeEncodeError:  # half of a surrogate pair
         return False
+    return b"\0" not in name and max(map(len, name.split(b"/"))) <= _LONGEST_NAME
 
 
 ANYTHING = Kind("anything", lambda _value: True)

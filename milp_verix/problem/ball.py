@@ -257,7 +257,7 @@ def make_ball(
     except InputError as error:
         raise InputError(
             f"epsilon must be a number, got {epsilon!r}: give one such as 0.05 or '8/255'; shares "
-            "such as '10%' and radii by name need a description, inputs="
+            "such as '10%' need a description, inputs="
         ) from error
     if not (np.isfinite(radius) and radius >= 0):
         raise InputError(

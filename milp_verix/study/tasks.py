@@ -167,6 +167,8 @@ def _plain(value: Any, name: str) -> Any:
         return value if math.isfinite(value) else str(value)
     if value is None or isinstance(value, bool | int | str):
         return value
+    if isinstance(value, np.ndarray) and name in _LISTED:
+        value = value.tolist()
     if isinstance(value, np.ndarray):
         shape = list(value.shape)
         return {"sha256": array_hash(value), "shape": shape, "dtype": str(value.dtype)}

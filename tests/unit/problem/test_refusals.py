@@ -302,6 +302,7 @@ def test_a_single_radius_in_an_array_is_counted_in_the_singular(network: Any) ->
         (lambda one, net: mv.check(net, ROWS[0], [], epsilon=0).point, "the claim is not refuted"),
         (lambda one, net: mv.check(net, ROWS[0], [], epsilon=0, features=3), "int is no list"),
         (lambda one, net: mv.explain(net, ROWS[0], epsilon=range(10**9)), "a range of more than"),
+        (lambda one, net: mv.write_report("a" * 5000, "b.html"), "must be the path of a file"),
         (lambda one, net: mv.Feature("a", "integer", values=Path("b")), "values are a list"),
     ],
 )

@@ -85,7 +85,7 @@ def test_the_key_is_the_same_in_other_words() -> None:
     for kind, ways in {
         "compare": [{"solvers": "highs"}, {"solvers": ["highs"]}, {"solvers": ("highs",)}],
         "explain": [{"against": 3, "domain": (0, 1)}, {"against": [3], "domain": (0.0, 1.0)}],
-        "minimum": [{"must": "7"}, {"must": ["7"]}],
+        "minimum": [{"must": [7]}, {"must": (7,)}, {"must": np.array([7])}],
     }.items():
         assert len({key(kind=kind, **way) for way in ways}) == 1
     groups = key(features=[list(range(64))]), key(features=np.arange(64))
