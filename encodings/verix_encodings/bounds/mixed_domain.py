@@ -234,11 +234,8 @@ def _folded(clause: Clause, place: IntArray, x: FloatArray) -> Clause | None:
             continue
         fixed = half.coordinates[~free]
         left = Fraction(half.upper) - _exact_sum(half.coefficients[~free], x[fixed])
-        kept.append(
-            HalfSpace(
-                place[half.coordinates[free]], half.coefficients[free], _up(left), half.strict
-            )
-        )
+        terms = place[half.coordinates[free]], half.coefficients[free]
+        kept.append(HalfSpace(*terms, _up(left), half.strict))
     return tuple(kept)
 
 

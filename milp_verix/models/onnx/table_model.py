@@ -208,12 +208,8 @@ def table_model(source: Any, frame: Any = None, missing: Missing = ()) -> onnx.M
         expected=lambda table: _scores(pipeline, table),
         rounding=_ROUNDING,
     )
-    facts = KnownFacts(
-        None if classifier else type(estimator).__name__,
-        tuple(fitted_class_names(estimator)),
-        notes,
-    )
-    write_facts(model, facts)
+    regressor = None if classifier else type(estimator).__name__
+    write_facts(model, KnownFacts(regressor, tuple(fitted_class_names(estimator)), notes))
     return model
 
 
