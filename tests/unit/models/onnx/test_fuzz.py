@@ -204,12 +204,12 @@ def test_weights_computed_in_any_order_of_nodes(seed: int, tmp_path: Path) -> No
 def test_a_byte_that_is_no_text_is_refused_silently(capfd: pytest.CaptureFixture[str]) -> None:
     """Names ended in a UnicodeDecodeError, or in what onnxruntime prints before a second try."""
     content = (FIXTURES / "sklearn-binary-tensor.onnx").read_bytes()
-    refused = 0
-    for place in range(0, min(len(content), 900), 3):
+    refused = list[str]()
+    for place in range(0, 900, 9):
         try:
             load_network(content[:place] + b"\xf5" + content[place + 1 :])
         except MilpVerixError as error:
-            refused += 1
-            assert len(str(error)) <= 400
-    assert refused > 100
+            refused.append(str(error))
+    assert len(refused) > 30
+    assert max(map(len, refused)) <= 400
     assert capfd.readouterr().out == ""
