@@ -169,7 +169,10 @@ def opened(source: Path | bytes) -> Any:
     # One thread: single inputs are too small to share, and results must not depend on scheduling.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; fatal ones alone are worth a line
-    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    # a second try with the same provider would print what the first one raised
+    return onnxruntime.InferenceSession(
+        source, options, providers=["CPUExecutionProvider"], enable_fallback=0
+    )
 
 
 def session_of(path: Path | None, model: onnx.ModelProto | None = None) -> Any:

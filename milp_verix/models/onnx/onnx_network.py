@@ -14,7 +14,7 @@ import onnx
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
-from milp_verix.base.errors import InputError, ModelError, first_line
+from milp_verix.base.errors import InputError, ModelError, first_line, refusing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.table_encoding import encodings_kept
@@ -264,6 +264,11 @@ _UNCHANGING = (str, PathLike, bytes, NoneType)
 """Sources of a model that stay as they are, once they are read."""
 
 
+@refusing(
+    "the model is damaged, a name in it is no text: export or copy it again",
+    UnicodeDecodeError,
+    kind=ModelError,
+)
 @encodings_kept()
 def _read(
     source: Any,

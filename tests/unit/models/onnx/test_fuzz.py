@@ -199,3 +199,18 @@ def test_a_long_chain_is_no_recursion(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_weights_computed_in_any_order_of_nodes(seed: int, tmp_path: Path) -> None:
     assert_agrees(loaded(computed(np.random.default_rng(seed)), tmp_path))
+
+
+@pytest.mark.slow
+def test_a_byte_that_is_no_text_is_refused_silently(capfd: pytest.CaptureFixture[str]) -> None:
+    """Names ended in a UnicodeDecodeError, or in what onnxruntime prints before a second try."""
+    content = (FIXTURES / "sklearn-binary-tensor.onnx").read_bytes()
+    refused = list[str]()
+    for place in range(0, 900, 3):
+        try:
+            load_network(content[:place] + b"\xf5" + content[place + 1 :])
+        except MilpVerixError as error:
+            refused.append(str(error))
+    assert len(refused) > 100
+    assert max(map(len, refused)) <= 400
+    assert capfd.readouterr().out == ""
