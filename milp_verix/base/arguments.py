@@ -92,7 +92,7 @@ def _is_path(value: Any) -> bool:
 
 
 ANYTHING = Kind("anything", lambda _value: True)
-"""Values that are checked where they are used alone."""
+"""Values that are checked only where they are used."""
 TEXT = Kind("a text", _is_text)
 FLAG = Kind("True or False", lambda value: isinstance(value, bool | np.bool_))
 NUMBER = Kind("a number", _is_number)

@@ -1,6 +1,6 @@
 """The answer to a check: three values, never two; and the effort of answers, stage by stage.
 
-The only way to a VIOLATED verdict: an input in the ball, run in onnxruntime.
+The only way to a VIOLATED verdict: an input in the ball, run in the model's own runtime.
 """
 
 import time
@@ -48,8 +48,9 @@ class Stage(Enum):
 class Effort:
     """The effort of an answer.
 
-    ``bounded`` counts the margins settled by bounds alone, ``flips`` the checks settled by moving
-    a point known from an earlier one; ``stages`` are the seconds spent in each :class:`Stage`.
+    ``solves`` counts solves of programs, and claims that engines without programs were asked about;
+    ``bounded`` the margins that bounds alone prove; ``flips`` the checks, or single features, that
+    known points or gradients refute; ``stages`` are the seconds spent in each :class:`Stage`.
     """
 
     solves: int = 0
@@ -235,8 +236,8 @@ class Statistics:
 
     Attributes:
         checks: Claims checked, each about one feature or a block of features.
-        flips: Features decided by moving a point known from an earlier check.
-        solves: Programs solved.
+        flips: Features decided by points known from earlier checks, or found by gradients.
+        solves: Programs solved; by ``split``, ``beta`` and ``leaves``, claims asked about.
         bounded: Margins decided by bounds alone.
         nodes: Nodes, as the solvers count them.
         iterations: Simplex iterations, as the solvers count them.

@@ -55,6 +55,7 @@ SEARCHING = "The search"
 class Line:
     """An option on the command line: its value is told as ``metavar``, and read as ``reads`` says.
 
+    :mod:`milp_verix.cli.call_options` has the types and readers that ``reads`` names.
     ``section`` is that of a command's help; ``flag`` is its name where it has another one.
     """
 

@@ -39,9 +39,9 @@ class ChangeMeasure:
     ``unit_of``, (d,), is the unit of each coordinate, ``scales`` are ``s``, (d,). ``costs`` are
     ``c``, and ``choice`` marks choices, both (units,). ``last`` is the largest number that is no
     missing value, infinite where none may be missing, (d,). A search ends where its bound is within
-    the share ``gap`` of the best cost. ``rooms`` is the room of each unit in the ball, summed over
-    its coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower bound
-    on the cost of every change.
+    the share ``gap`` of the best cost. ``headrooms`` is the room of each unit in the ball, summed
+    over its coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower
+    bound on the cost of every change.
     """
 
     centre: FloatArray

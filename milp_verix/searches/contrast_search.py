@@ -3,7 +3,7 @@
 A greedy search gives an answer at once: climb a margin over the whole ball, rank the features by
 what they add, bisect for the fewest that suffice, put back those not needed. Over an L∞ ball,
 checks with a budget (:func:`.budgeted`) bisect for a first lower bound. Then a program for each
-margin (``models.contrast``) looks for a cheaper one, and its dual bound proves that there is none.
+margin (``contrast_program``) looks for a cheaper one, and its dual bound proves that there is none.
 A set that the program proposes counts only with a counterfactual that onnxruntime confirms. Where
 the exact check refutes it instead (the program is a relaxation for smooth activations and for L2 by
 tangents), the robust set found excludes it; where that check is UNKNOWN, the lower bound stays.

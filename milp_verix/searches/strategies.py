@@ -4,16 +4,17 @@
     for i in the traversal order:  if check(B ∪ {i}) holds then B ← B ∪ {i} else A ← A ∪ {i}
 
 ``B`` only grows, so the counterfactual that put ``i`` into ``A`` stays valid for the final ``B``,
-and ``A`` is locally minimal. A traversal is a function that walks through the features.
-``sequential`` is the loop of the paper; ``binary`` and ``quickxplain`` ask about halves;
-``galloping`` asks about as many features at once as known points and bounds suggest. If the oracle
-decides every check, each finds the ``B`` of Algorithm 1: a block is freed only as a whole, and a
-feature is kept only once all features before it are decided.
+and ``A`` is locally minimal. A strategy, which users name by ``traversal``, is a function that
+walks through the features; :class:`Traversal` holds what is decided so far. ``sequential`` is the
+loop of the paper; ``binary`` and ``quickxplain`` ask about halves; ``galloping`` asks about as many
+features at once as known points and bounds suggest. If the oracle decides every check, each finds
+the ``B`` of Algorithm 1: a block is freed only as a whole, and a feature is kept only once all
+features before it are decided.
 
 Where bounds alone decide, a knapsack over linear forms suggests blocks. Let ``B`` be free,
 ``u_j < 0`` the bound on margin ``j`` over its ball, and ``g_ij`` the most that feature ``i`` can
-add to CROWN's linear form of the margin (``oracle.room``). The next features ``C`` in the order are
-asked about at once as long as
+add to CROWN's linear form of the margin (``Oracle.headroom``). The next features ``C`` in the order
+are asked about at once as long as
 
     u_j + κ Σ_{i ∈ C} g_ij < 0    for each margin j
 
@@ -55,8 +56,8 @@ class Traversal:
     """The state of a traversal: the features decided so far.
 
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
-    leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
-    ``decided`` the features that each stage decided. Features whose checks ran out of their slice
+    leaves a sound explanation: all other features. ``decided`` counts the features that each stage
+    decided. Features whose checks ran out of their slice
     of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
     infinite if the check's own limit ended it. ``attacked_with`` is the number of irrelevant

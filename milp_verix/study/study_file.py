@@ -81,8 +81,8 @@ def run_study(
             stand twice or are by several versions.
         client: a ``dask.distributed.Client``, in the place of ``scheduler``.
         **given: ``journal``, ``results``, ``workers``, ``scheduler``, ``retry``, ``fsync``,
-            ``indices``, ``time_limit`` and ``check_time_limit`` replace those of the file. Paths
-            among them are relative to the working directory.
+            ``indices``, ``time_limit``, ``check_time_limit`` and ``memory`` replace those of the
+            file. Paths among them are relative to the working directory.
 
     Raises:
         InputError: the file cannot be read, has an unknown key, or an argument does not fit.

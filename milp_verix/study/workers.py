@@ -310,7 +310,7 @@ def _run(network: LoadedModel, task: Task, whole: bool, expected: dict[str, str]
 
 
 class _Tasks:
-    """A session of ``solvers.remote`` that does tasks."""
+    """Does tasks in a process of ``solvers.remote_session``, in the place of a solver's session."""
 
     name, version, notes = "tasks", "", ()
     capabilities: frozenset[str] = frozenset()

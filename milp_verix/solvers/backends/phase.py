@@ -9,10 +9,10 @@ split at the phase ``d_j`` with the greatest
 for the row duals ``y``: to first order, the gain of the bound if the phase is fixed.
 
 The bound of a node does not rest on the solver: it is evaluated from the row duals alone, with
-rounding errors accounted for (``proofs.safe_bound``), and so is the infeasibility of a node, from
-its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, whatever the big-Ms. At
-every moment the closed nodes and the open ones cover all cases, so the least of their bounds is
-proven, and their multipliers are its certificate.
+rounding errors accounted for (:mod:`~verix_encodings.safe_bounds`), and so is the infeasibility of
+a node, from its dual ray. Phases are fixed exactly, so no integrality tolerance leaks, whatever the
+big-Ms. At every moment the closed nodes and the open ones cover all cases, so the least of their
+bounds is proven, and their multipliers are its certificate.
 """
 
 import heapq
