@@ -1,5 +1,6 @@
 """The tables of operators in the documentation are the reader's."""
 
+import inspect
 import sys
 
 import pytest
@@ -26,6 +27,11 @@ def test_each_operator_stands_in_a_table() -> None:
 
 def test_no_operator_is_both_supported_and_refused() -> None:
     assert not set(every_operator()) & set(refusals)
+
+
+def test_contributing_shows_a_function_of_the_reader() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"```python\n{inspect.getsource(every_operator()['Swish'].function)}```" in text
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])

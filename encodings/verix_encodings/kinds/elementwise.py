@@ -13,11 +13,11 @@ its own: its rounding follows from its lines.
 
 ReLUs: ``a = max(z, 0)`` with ``z ∈ [l, u]``.
 
-enclosure   a ∈ [max(l, 0), max(u, 0)]
-lines       α z ≤ a ≤ λ z + β                               (``bounds.lines.relu_lines``)
-phases      z ≥ 0: a = z,  z ≤ 0: a = 0
-slopes      [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
-program     the formulations of ``blocks.layers`` and ``blocks.formulations``
+    enclosure   a ∈ [max(l, 0), max(u, 0)]
+    lines       α z ≤ a ≤ λ z + β                               (``bounds.lines.relu_lines``)
+    phases      z ≥ 0: a = z,  z ≤ 0: a = 0
+    slopes      [0, 0] if u ≤ 0, [1, 1] if l ≥ 0, [0, 1] else
+    program     the formulations of ``blocks.layers`` and ``blocks.formulations``
 
 Functions in steps: a threshold, and rounding to whole numbers.
 
@@ -26,11 +26,11 @@ Functions in steps: a threshold, and rounding to whole numbers.
     floor      v = ⌊z⌋
     round      v the whole number next to z, the even one of two
 
-enclosure   the function grows: its values at the ends
-slopes      0 between steps, infinite where there is one
-program     above, reached:  b ∈ {0, 1},  z ≤ u b,  z ≥ l (1 − b),  v = b
-            floor:           v whole,  v ≤ z ≤ v + 1
-            round:           v whole,  v − ½ ≤ z ≤ v + ½
+    enclosure   the function grows: its values at the ends
+    slopes      0 between steps, infinite where there is one
+    program     above, reached:  b ∈ {0, 1},  z ≤ u b,  z ≥ l (1 − b),  v = b
+                floor:           v whole,  v ≤ z ≤ v + 1
+                round:           v whole,  v − ½ ≤ z ≤ v + ½
 
 At a step itself the program holds both values. It is exact elsewhere.
 """

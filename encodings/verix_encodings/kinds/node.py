@@ -1,12 +1,13 @@
 """The interface between networks and their algorithms: a kind of node answers for itself.
 
 A node computes a value ``v`` from earlier values. Every algorithm asks the node, and none asks of
-which kind it is, so that a kind is one file here. :class:`Node` has three abstract methods and a
+which kind it is, so that a kind is one class here. :class:`Node` has four abstract methods and a
 property; the others have defaults that are valid for every node, and loose:
 
 | asked by | default |
 |---|---|
-| values, and their enclosure | none: a kind gives ``value`` and ``enclosure`` |
+| values, and their enclosure | none: a kind has ``value`` and ``enclosure`` |
+| sources and sizes | none: a kind has ``sources``, ``size`` and ``renumbered`` |
 | gradients, for searches | zero: a function in steps |
 | backward bounds | ``v`` lies in its enclosure: no line, nothing to optimise |
 | branching on phases | no phase |
@@ -361,7 +362,8 @@ class Elementwise(OneSource):
     """A node that works entry by entry on its source.
 
     A subclass has ``apply`` and ``range_of``. It should have ``lines_of`` and ``slope_range``, and
-    ``derivative`` for searches.
+    ``derivative`` for searches. Each takes arrays of any shape, such as (size,), (N, size) for N
+    boxes, or some entries alone: the function is the same for all entries.
     """
 
     __slots__ = ()
@@ -383,7 +385,7 @@ class Elementwise(OneSource):
         return np.zeros_like(low), low, np.zeros_like(high), high
 
     def slope_range(self, lower: FloatArray, upper: FloatArray) -> Range:
-        """Bound the derivative on each interval, rounded outward; infinite where it jumps."""
+        """Bound the derivative on each interval, rounded outward: both at a kink, ±∞ at a jump."""
         return np.full_like(lower, -np.inf), np.full_like(upper, np.inf)
 
     def derivative(self, z: FloatArray) -> FloatArray:

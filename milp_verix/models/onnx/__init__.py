@@ -7,14 +7,9 @@ hands its input to the :class:`~milp_verix.models.onnx.builder.Builder`, which a
 network and returns a fresh symbol. A node whose inputs are all constant is evaluated by
 :mod:`~milp_verix.models.onnx.folding`.
 
-To add an operator, write one function in the file it belongs to (a new file is imported in
-``trace.py``)::
-
-    @operator("LeakyRelu", attributes=("alpha",))
-    def leaky_relu(node: NodeContext, x: Tensor) -> Tensor:
-        \"\"\"``max(x, 0) + alpha * min(x, 0)``.\"\"\"
-        x, alpha = as_symbol(x), node.number("alpha", 0.01)
-        return x * alpha + node.builder.relu(x) * (1 - alpha)
+To add an operator, write one function in the file of ``operators/`` that it belongs to, such as
+``thresholded_relu`` in ``activations.py``. A new file is imported in ``trace.py``, or named in
+``RARER`` of ``registry.py`` if few models need it.
 
 The parameters after ``node`` are the node's inputs, ``None`` being the default of an optional one.
 List every attribute that the function honours: a node with any other is refused. Say
