@@ -10,7 +10,7 @@ from tests.support.browser import NO_BROWSER
 from tests.support.pytest_runs import run_pytest
 
 ABSENT = "the published file models/none.onnx is not here"
-NO_BINARY = "GLPK_CMD: PuLP does not find it here; what it finds: HiGHS"
+NO_BINARY = "PuLP does not find 'GLPK_CMD' here; what it finds: HiGHS"
 
 
 @pytest.mark.slow

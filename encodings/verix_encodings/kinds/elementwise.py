@@ -235,6 +235,7 @@ class Curve(Elementwise):
 
     plural: ClassVar[str] = "smooth functions"
     pointed: ClassVar[bool] = True
+    segmented: ClassVar[bool] = True
 
     source: int
     function: SmoothFunction

@@ -303,6 +303,9 @@ class Node(Bounded):
     exact: ClassVar[bool] = False
     """True if each point of its encoding is an evaluation of the node."""
 
+    segmented: ClassVar[bool] = False
+    """True if its encoding is tighter with more segments."""
+
     def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries of the sources that the entries in ``mask`` depend on, in ``masks``."""
         for source in self.sources:

@@ -61,6 +61,7 @@ class Product(Node):
     """
 
     plural: ClassVar[str] = "products"
+    segmented: ClassVar[bool] = True
     pointed: ClassVar[bool] = True
     mixes: ClassVar[bool] = True
 

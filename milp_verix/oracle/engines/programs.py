@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.base.errors import LicenceLimitError, SolverError
+from milp_verix.base.errors import LicenceLimitError, SolverError, listed
 from milp_verix.oracle.attacks import climb, pulled_in
 from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Stage, Verdict, replayed
@@ -300,7 +300,7 @@ class MarginCheck:
             return counterfactual
         if self._lp_only and result.status is SolveStatus.OPTIMAL:
             return Verdict(Answer.UNKNOWN, reason="the linear relaxation does not decide it")
-        reason = _reason(result, proven, margin.needed, exact=self.claim.margins.exact)
+        reason = _reason(result, proven, margin.needed, self.claim.margins)
         return Verdict(Answer.UNKNOWN, reason=reason)
 
     def _seen(self, point: FloatArray, index: int) -> bool:
@@ -350,7 +350,7 @@ class MarginCheck:
         return None
 
 
-def _reason(result: SolveResult, proven: float, needed: float, *, exact: bool) -> str:
+def _reason(result: SolveResult, proven: float, needed: float, margins: Network) -> str:
     if result.status is SolveStatus.TIME_LIMIT:
         return NODE_LIMIT if result.detail == NODE_LIMIT else TIME_LIMIT
     if result.status in _BROKEN:
@@ -359,12 +359,11 @@ def _reason(result: SolveResult, proven: float, needed: float, *, exact: bool) -
         return f"the worst margin, {proven:.2e}, is within the tolerance {needed:.2e} of zero"
     if result.point is None:
         return f"numerical trouble: a bound of {result.bound:g} and no point"
-    if not exact:
-        return (
-            "the enclosure of the smooth activations is too wide to decide: the solver's point "
-            "does not change the prediction in onnxruntime; give more segments"
-        )
-    return "the solver's point does not change the prediction in onnxruntime"
+    fails = "the solver's point does not change the prediction in onnxruntime"
+    if margins.exact:
+        return fails
+    wide = f"the enclosure of {listed(sorted(margins.enclosed))} is too wide to decide: {fails}"
+    return wide + "; give more segments" * any(node.segmented for node in margins.nodes)
 
 
 _FIRST = 0.5  # seconds of work for a program with the bounds given

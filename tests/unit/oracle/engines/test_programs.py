@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix import Answer, Problem, Search
+from milp_verix import Answer, Problem, Search, explain
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.engines import programs
 from milp_verix.oracle.engines.claim import Claim
 from milp_verix.oracle.engines.programs import Programs, deepened
 from milp_verix.oracle.verdict import Stage
+from tests.support.onnx_models import build, node
 from tests.support.open_claims import open_claim
 from verix_encodings import NormBall, crown_bounds, encode
 from verix_encodings.deepening import Deepening
@@ -90,3 +91,24 @@ def test_what_deeper_bounds_prove_is_left_out(tmp_path: Path) -> None:
     assert found.open_.tolist() == [1]
     assert np.all(found.upper <= claim.upper)
     _assert_hold(found)
+
+
+@pytest.mark.parametrize(("function", "segments"), [("Softmax", False), ("Sin", True)])
+def test_a_wide_enclosure_is_told_by_the_functions_that_it_is_of(
+    function: str, segments: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    first, last = rng.normal(size=(4, 4)) * 2, rng.normal(size=(4, 3))
+    nodes = [
+        node("Gemm", ["x", "A"], ["h"]),
+        node(function, ["h"], ["s"]),
+        node("Gemm", ["s", "B"], ["y"]),
+    ]
+    model = build(nodes, inputs={"x": (1, 4)}, constants={"A": first, "B": last})
+    found = explain(model, np.full((1, 4), 0.5), epsilon=0.3, solver="highs", segments=1)
+    reasons = set(found.unknown_reasons.values())
+    assert reasons
+    for reason in reasons:
+        assert reason.startswith(f"the enclosure of {function.lower()} is too wide to decide")
+        # softmax is between planes: more segments would not help
+        assert reason.endswith("give more segments") is segments
