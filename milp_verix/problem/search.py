@@ -192,7 +192,7 @@ class Search(Options):
         return {name: value for name, value in named if value != getattr(USUAL, name)}
 
     def require_only(self, call: str, what: str) -> None:
-        """Raise ``InputError`` for an option of a search that ``call``, told as ``what``, lacks."""
+        """Raise ``InputError`` for an option of a search that ``call``, named ``what``, lacks."""
         taken = kinds_of(call)
         for name, value in self.given().items():
             if name not in taken:

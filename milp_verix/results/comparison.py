@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSize:
-    """The size of a program, and the range of its numbers, told in ``ProgramRow``; 0.0 for none."""
+    """The size of a program, and the range of its numbers, as in ``ProgramRow``; 0.0 for none."""
 
     columns: int
     rows: int

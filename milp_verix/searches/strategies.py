@@ -55,7 +55,7 @@ class Traversal:
     """The state of a traversal: the features decided so far.
 
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
-    leaves a sound explanation: all other features. ``checks`` counts the checks asked for,
+    leaves a sound explanation: all other features. ``checks`` counts the checks made,
     ``decided`` the features that each stage decided. Features whose checks ran out of their slice
     of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,

@@ -132,7 +132,7 @@ def run_many(
 
 
 class _Count:
-    """The ``tally`` of a study that runs; ``progress`` is told of it."""
+    """The ``tally`` of a study that runs; ``progress`` is called with it."""
 
     def __init__(self, total: int, progress: Callable[[Tally], None] | None) -> None:
         self.tally = Tally(total)

@@ -149,7 +149,7 @@ def _key(*content: Any) -> str:
 
 
 def _one_way(value: Any, name: str = "") -> Any:
-    """Return a part of JSON as it is told in one way: 1 as 1.0, and one name as it is in a list."""
+    """Return a part of JSON spelled in one way: 1 as 1.0, and one name as it is in a list."""
     if isinstance(value, dict):
         return {key: _one_way(one, key) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,6 +1,6 @@
 """The walk through an ONNX graph that turns it into a network.
 
-Networks that memory has no room for, refused by an estimate before they are read.
+Networks that memory does not hold, refused by an estimate before they are read.
 """
 
 from collections.abc import Callable, Iterable, Sequence
