@@ -75,10 +75,10 @@ class SolverFacts:
 
     def shipped(self, threads: int) -> Options:
         """Return the parameters that are set where all others stay as shipped."""
-        told = {name: value for name, (value, _) in self.always.items()}
+        values = {name: value for name, (value, _) in self.always.items()}
         if (name := self.words.get("threads")) and threads >= self.least_threads:
-            told[name] = min(threads, self.options[name][-1])
-        return told
+            values[name] = min(threads, self.options[name][-1])
+        return values
 
     def switched(self, word: str, text: str) -> Options:
         """Return the options that a ``word`` turns ``"off"`` or ``"on"``, if it is one for that."""
