@@ -57,9 +57,10 @@ class DecidedCheck:
 class ProgramRecord:
     """A program that one pair was given: a check, and one ``rival`` of its prediction.
 
-    Its fields are told in :class:`~milp_verix.results.comparison_files.ProgramRow`. ``digest`` is
-    :meth:`.Program.digest` of what every solver got: by ``seed`` 0 as it stands, by others permuted
-    and with that seed of the solver. Engines without programs have no digest, and no solve.
+    Its fields are described in :class:`~milp_verix.results.comparison_files.ProgramRow`. ``digest``
+    is :meth:`.Program.digest` of what every solver got: by ``seed`` 0 as it stands, by others
+    permuted and with that seed of the solver. Engines without programs have no digest, and no
+    solve.
 
     The fields from ``status`` on are about the last minimisation, in terms of its cost, which is
     what ``export`` writes. HiGHS finds ``relaxation`` outside of the times. ``solver_seconds`` are

@@ -12,8 +12,8 @@ feature is kept only once all features before it are decided.
 
 Where bounds alone decide, a knapsack over linear forms suggests blocks. Let ``B`` be free,
 ``u_j < 0`` the bound on margin ``j`` over its ball, and ``g_ij`` the most that feature ``i`` can
-add to CROWN's linear form of the margin (``oracle.room``). The next features ``C`` in the order are
-asked about at once as long as
+add to CROWN's linear form of the margin (``Oracle.headroom``). The next features ``C`` in the order
+are asked about at once as long as
 
     u_j + κ Σ_{i ∈ C} g_ij < 0    for each margin j
 
