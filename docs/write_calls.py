@@ -59,8 +59,8 @@ class Call:
     @property
     def text(self) -> str:
         """The docstring of the call as it stands."""
-        room = "study" if self.method == "many" else "api"
-        tree = ast.parse((ROOT / "milp_verix" / room / "calls.py").read_text(encoding="utf-8"))
+        package = "study" if self.method == "many" else "api"
+        tree = ast.parse((ROOT / "milp_verix" / package / "calls.py").read_text(encoding="utf-8"))
         functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
         found = next((one for one in functions if one.name == self.name), None)
         return "" if found is None else ast.get_docstring(found) or ""
@@ -181,9 +181,9 @@ TYPES = {
 _MORE = (
     "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
 )
-_SAME = "Network, input, shared options and usual errors are told by :func:`milp_verix.explain`."
+_SAME = "Network, input, shared options and usual errors: see :func:`milp_verix.explain`."
 _TASKS = ("explain", "minimum", "contrastive", "compare")
-_OF_TASKS = """Options of a task are told by :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
+_OF_TASKS = """Options of a task: see :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
 :func:`milp_verix.contrastive` and :func:`milp_verix.compare`."""
 _ERRORS = """\
     InputError: an argument does not fit.

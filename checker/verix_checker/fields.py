@@ -2,7 +2,7 @@
 
 A kind is a function that takes a part of JSON and returns its value, or refuses it. A part of
 another type is refused by the name of its field; so are fields that are missing, and fields that no
-table below has. Numbers of a claim become exact here, once: what is told is what was proven.
+table below has. Numbers of a claim become exact here, once: what is said is what was proven.
 """
 
 from collections.abc import Callable

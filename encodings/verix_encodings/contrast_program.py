@@ -12,9 +12,9 @@
       t, g_i ∈ {0, 1},   u_k ∈ {0, 1} for a choice,   u_k ∈ [0, 1] for an amount
 
 Units are choices to minimise the number of features: ``u_k = 1`` lets feature ``k`` move, within
-the room ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
-``h⁻_i`` are the scale ``s_i`` where there is room, so that ``u_k ≥ |x'_i − x_i| / s_i``. A missing
-value is beyond a gap, farther than that, and costs ``u_k = 1``.
+the headroom ``h`` in the ball's box. To minimise a distance, coordinates are units: ``h⁺_i`` and
+``h⁻_i`` are the scale ``s_i`` where there is headroom, so that ``u_k ≥ |x'_i − x_i| / s_i``. A
+missing value is beyond a gap, farther than that, and costs ``u_k = 1``.
 
 ``τ ≥ 0`` is a tolerance, so that no change of the prediction is cut off by rounding. ``t = 1``
 gives up: ``w`` is more than all units cost, and ``M`` is the distance of margin ``j`` from zero at
@@ -159,11 +159,11 @@ def _add_moves(
     builder.add_rows("missing", gaps, [(1.0, owners[gaps]), (-1.0, beyond)], 0.0, np.inf)
     up = up.copy()
     up[gaps] = 0.0
-    for label, side, room, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
+    for label, side, width, sign in (("up", up, up, -1.0), ("down", down, down, 1.0)):
         moving = np.flatnonzero(side > 0)
         # a wide row is divided by a power of two, which rounds no number
-        scale = np.minimum(2.0 ** -np.ceil(np.log2(room[moving])), 1.0)
-        step = scale * sign * np.maximum(room[moving], LEAST_BIG_M)
+        scale = np.minimum(2.0 ** -np.ceil(np.log2(width[moving])), 1.0)
+        step = scale * sign * np.maximum(width[moving], LEAST_BIG_M)
         matrix = sp.diags_array(scale, format="csr") @ x.matrix[moving, :]
         terms = [(matrix, x.columns), (step, owners[moving])]
         end = scale * offset[moving]

@@ -95,8 +95,7 @@ def explain(
             sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
-            checks are asked; the explanation is the same, see
-            :mod:`milp_verix.searches.strategies`.
+            checks are made; the explanation is the same, see :mod:`milp_verix.searches.strategies`.
         solver: the solver's name, or an object.
         exactness: ``"exact"``; or, faster and still sound, with features left undecided.
         time_limit: seconds from the call on, orders and bounds included.
@@ -156,7 +155,7 @@ def minimum(
     proven ``lower_bound``; ``proven`` says whether the two meet. If time allows, the explanation is
     locally minimal too, with a counterfactual for each feature.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         costs: a finite number of at least zero for each feature, 1 each by default: the explanation
@@ -240,7 +239,7 @@ def contrastive(
     becomes a number. ``result.distance`` has it. A prediction changes just beyond a tie, so a
     result counts as proven within 0.1 % of its lower bound; ``result.gap`` is exact.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         costs: a positive number ``c_f`` for each feature: the cheapest set is sought instead of the
@@ -281,7 +280,7 @@ def enumerate_explanations(
     together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
     is listed on neither side, and the enumeration is then not complete.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         limit: the most explanations, of both kinds together; None for all.
@@ -323,7 +322,7 @@ def inflate(
     in which ranges are widened: first the one that gains the most of the ``rows``, without rows the
     widest. The norm must be L∞. Ctrl-C and the time limit return the ranges so far.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         explanation: the features to keep, as for :func:`milp_verix.audit`; by default those of
@@ -333,7 +332,7 @@ def inflate(
         within: how far kept features may move at most, as ``epsilon`` is given; by default over
             their whole domain.
         resolution: how near to the end of a real range a counterfactual must be, as a share of the
-            feature's room.
+            feature's headroom.
         progress: called after each end that is decided.
         snapshots: called with a function that returns the ranges so far.
 
@@ -369,7 +368,7 @@ def check(
     ``‖x' − x‖ ≤ epsilon`` in ``norm``, the predicted class is the same, or, if ``delta`` is given,
     every output (or the one numbered ``output``) moves by at most ``delta``.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         free: the features that may change, by indices or names, or a mask; see ``features``.
@@ -407,7 +406,7 @@ def audit(
     and the time limit return the result so far; "not known" is an answer, too. The check of
     soundness may take half of a limited time.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         explanation: the features that are said to keep the prediction: their indices or names; a
@@ -455,7 +454,7 @@ def relevance(
     The number of checks may grow exponentially with that of the other features; at the time limit
     and after Ctrl-C the answers proven by then come back, None for an open one.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         feature: the protected feature, or several, by names or indices.
@@ -501,7 +500,7 @@ def importance(
     so far. Values are exact once all sets are decided, which takes seconds for some twenty features
     and may take too long for many. ``result.under(index)`` has another index without a search.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         index: ``"shapley"``, ``"holler-packel"``, ``"deegan-packel"`` or ``"responsibility"``.
@@ -548,7 +547,7 @@ def robustness_radius(
     Whole numbers and values of categories only move in steps, so the supremum is where the next
     step comes within reach.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         free: the features that change together, by indices or names; all of them by default.
@@ -594,7 +593,7 @@ def epsilon_sweep(
     in ``unknown``. Radii share a time limit: each may take an equal part of the time that is left.
     The radius of the problem itself is not used.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         epsilons: different radii in any sequence, in the units of the input. Of described
@@ -646,7 +645,7 @@ def compare(
     ``time_limit`` holds for all of it: the explanation that the checks come from, and each run
     after it, gets an equal share of the time that is left.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         solvers: their names, or one, of ``"highs"``, ``"phase"``, ``"cbc"``, ``"gurobi"``,
@@ -712,7 +711,7 @@ def encode_check(
         >>> row, constant = encoding.output.row(0, encoding.program.columns)
         >>> encoding.program.write("check.lp", cost=-row)   # least cost = constant − most margin
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         free: the features that may change, by indices or names; all of them by default.
@@ -752,7 +751,7 @@ def find_rules(
     ``options`` are the options of the question; ``epsilon=math.inf`` lets all features outside a
     rule take any value.
 
-    Network, input, shared options and usual errors are told by :func:`milp_verix.explain`.
+    Network, input, shared options and usual errors: see :func:`milp_verix.explain`.
 
     Args:
         rows: inputs, as ``rows`` of :func:`milp_verix.inflate`.

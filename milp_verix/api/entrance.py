@@ -1,4 +1,4 @@
-"""The start of all public calls: options are parted, values checked, errors of a call told.
+"""The start of all public calls: options are parted, values checked, errors explained.
 
 A call that poses a problem gives its arguments to :func:`parted`; see ``docs/write_calls.py``,
 which writes the calls from the table of options.

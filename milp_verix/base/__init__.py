@@ -1,4 +1,4 @@
-"""What all rooms use: errors, arguments, clocks, files, numbers; and the version."""
+"""What all packages use: errors, arguments, clocks, files, numbers; and the version."""
 
 
 def version() -> str:

@@ -8,7 +8,7 @@ used; each refusal says which values are allowed.
 import os
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +18,7 @@ from numbers import Real
 from operator import is_not
 from os import PathLike
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -148,10 +148,8 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @wraps(function)
         def run(*args: P.args, **options: P.kwargs) -> R:
-            if unknown := [name for name in options if name not in names and not any_fits]:
-                called = function.__qualname__.removesuffix(".__init__")
-                text = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
-                raise TypeError(text + meant(unknown[0], names))
+            if not any_fits:
+                _refuse_unknown(function.__qualname__.removesuffix(".__init__"), options, names)
             placed: Any = accepted(dict(zip(names, args, strict=False)), kinds).values()
             named: Any = accepted(options, kinds)
             more: Any = args[len(names) :]
@@ -161,6 +159,30 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return run
 
     return decorate
+
+
+def _refuse_unknown(called: str, given: Iterable[str], known: Collection[str]) -> None:
+    if unknown := [name for name in given if name not in known]:
+        text = f"{called}() got an unexpected keyword argument {unknown[0]!r}"
+        raise TypeError(text + meant(unknown[0], known))
+
+
+class Options:
+    """Options in a dataclass; the ``TypeError`` for an unknown one suggests the closest."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __new__(cls, *_placed: Any, **named: Any) -> Self:
+        """Refuse a name that is no option, before fields are set."""
+        _refuse_unknown(cls.__name__, named, cls.__dataclass_fields__)
+        return super().__new__(cls)
+
+    def _accept(self, kinds: Mapping[str, Kind]) -> None:
+        """Take arrays for tensors; ``InputError`` for a value that is not of its kind."""
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name, value in accepted(given, kinds).items():
+            object.__setattr__(self, name, value)
 
 
 def accepted(values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:

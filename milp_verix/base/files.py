@@ -90,8 +90,8 @@ class Autosave:
 
     So a crash, or ``kill -9``, loses seconds, however long a solve takes. The first save comes
     after ``first`` seconds; others are two seconds apart at least, and the share ``growth`` of the
-    time so far, and take at most one twentieth of the time. A save that fails is told to ``warn``
-    once; the file before stays, and the next save is tried.
+    time so far, and take at most one twentieth of the time. A save that fails is reported to
+    ``warn`` once; the file before stays, and the next save is tried.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a number is told: one rule for each part that a number has in a claim.
+"""How a number is written: one rule for each part that a number has in a claim.
 
 | number | rule |
 |---|---|
@@ -82,11 +82,11 @@ def apart(before: float, after: float, least: float, digits: int = FEW_DIGITS) -
 
 
 def range_end(end: float, x: float, kind: np.dtype[Any]) -> tuple[str, bool]:
-    """Return an end of the proven range around ``x``, and whether the number told is outside it.
+    """Return an end of the proven range around ``x``, and whether the number written is outside it.
 
     The number is rounded towards ``x``; in the type ``kind`` of the model's input it is in the
-    range. One with few digits right beyond the end is told instead, as in "below 31", if no number
-    of float64 lies between: a table holds these, and float32 rounds 30.9999999 to 31.
+    range. One with few digits right beyond the end is written instead, as in "below 31", if no
+    number of float64 lies between: a table holds these, and float32 rounds 30.9999999 to 31.
     """
     own, inner = kind.type(x), kind.type(end)
     if not min(x, end) <= float(inner) <= max(x, end):

@@ -213,7 +213,7 @@ def free_memory() -> int:
     return 2**32 if said is None else int(said[1]) * 1024
 
 
-def no_room(what: str, needed: int, entries: str, free: int, fits: str) -> str:
+def beyond_memory(what: str, needed: int, entries: str, free: int, fits: str) -> str:
     """Return the refusal of ``what`` needs more bytes than are ``free``, and what would fit."""
     return (
         f"{what} needs about {needed / 1e9:.3g} GB for {entries}, and {free / 1e9:.3g} GB are "

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.base.arguments import NUMBER, checked
+from milp_verix.base.arguments import NUMBER, Options
 from milp_verix.base.errors import InputError, require_one_of
 from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerances:
+class Tolerances(Options):
     """The distances that separate a proof from noise.
 
     A margin is how far a rival is ahead, in the units of the network's outputs; a claim holds
@@ -35,6 +35,7 @@ class Tolerances:
     closed ReLU. A solver may declare a smaller limit of its own."""
 
     def __post_init__(self) -> None:
+        self._accept({})
         for name, value in ((field.name, getattr(self, field.name)) for field in fields(self)):
             if not NUMBER.fits(value) or not value >= 0 or (value == np.inf and name in _FINITE):
                 raise InputError(f"the tolerance {name} is a number of at least 0, got {value!r}")
@@ -49,7 +50,6 @@ class Tolerances:
 
 
 _FINITE = {one.name for one in fields(Tolerances)} - {"largest_big_m"}
-Tolerances.__init__ = checked()(Tolerances.__init__)  # type: ignore[method-assign]
 
 
 def tolerances_of(given: Any) -> Tolerances:

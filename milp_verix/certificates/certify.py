@@ -1,4 +1,4 @@
-"""Certificates of explanations: found in float64, with room for the rounding of the checker."""
+"""Certificates of explanations: found in float64, with slack for the rounding of the checker."""
 
 import time
 from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ with few digits. A leaf is accepted by its bound in float64, with the numbers as
 written and all rounding counted, if that is below zero by more than the checker's own rounding can
 change:
 
-    room = 2⁻²² Σ |c_j| (u_j − l_j) + 2⁻³⁰ Σ |c_j| |v_j|     c_j the coefficients met at all values
+    slack = 2⁻²² Σ |c_j| (u_j − l_j) + 2⁻³⁰ Σ |c_j| |v_j|     c_j the coefficients met at all values
 
 The checker rounds slopes to 2⁻²⁴, and float64 rounds coefficients to 2⁻⁵³. The exact arithmetic of
 the checker decides leaves that are nearer to zero, or all of them.

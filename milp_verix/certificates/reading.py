@@ -2,7 +2,7 @@
 
 The checker lists neurons ``a = max(z, 0)``, with ``z`` a form in the inputs and in earlier neurons.
 Neurons of one depth become an affine node and a ReLU, the margins the last node. Coefficients are
-rounded to float64, so a search over this network needs room for that in what it proves.
+rounded to float64, so a search over this network needs slack for that in what it proves.
 """
 
 from collections.abc import Mapping, Sequence

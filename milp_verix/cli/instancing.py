@@ -39,9 +39,9 @@ def instances(
         if not quiet:
             tally = Counter(one.hardness for one in found.instances)
             verified = sum(one.optimum is not None for one in found.instances)
-            told = ", ".join(f"{count} {hardness}" for hardness, count in sorted(tally.items()))
+            kinds = ", ".join(f"{count} {hardness}" for hardness, count in sorted(tally.items()))
             delivery.Terminal(soft_wrap=True).print(
-                f"{folder}: {counted(len(found.instances), 'instance')}, {told}; the optima of "
+                f"{folder}: {counted(len(found.instances), 'instance')}, {kinds}; the optima of "
                 f"{verified} are proven by two solvers",
                 markup=False,
             )

@@ -15,7 +15,9 @@ from milp_verix.cli.parameters import (
     PlotPath,
     Quiet,
     Reading,
+    Text,
     output_option,
+    question_option,
     search_option,
 )
 from milp_verix.cli.startup import UNDECIDED, loading
@@ -92,6 +94,9 @@ def certify(
         float | None, search_option("SECONDS", "Seconds for the search. [none]")
     ] = None,
     reading: Reading,
+    image_shape: Annotated[
+        Text, question_option("H,W[,C]", "Taken as by other commands, without effect.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a proof of a stored explanation that is checked without a solver and without trust.

@@ -162,7 +162,7 @@ class _TimedSession:
     def __init__(self, session: solvers.Session, clock: SolverClock, handling: Handling) -> None:
         self._session, self._clock, self._handling = session, clock, handling
         self._changes, self._built = 0, False
-        self._asked: Program | None = None  # as the engine gave it
+        self._original: Program | None = None  # as the engine gave it
         self._program: Program | None = None  # without tiny entries
         self._order: IntArray | None = None  # of columns, as the solver gets them
         self._rows: IntArray | None = None
@@ -182,7 +182,7 @@ class _TimedSession:
 
     def _given(self, program: Program) -> Program:
         """Return ``program`` as the solver gets it; it is built for the next solve."""
-        self._changes, self._built, self._asked = 0, True, program
+        self._changes, self._built, self._original = 0, True, program
         kept = self._program = program.without_tiny(self._handling.tiny)
         if not self._handling.seed:
             return kept
@@ -191,14 +191,14 @@ class _TimedSession:
         return kept.permuted(self._rows, self._order)
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
-        asked = self._asked
-        assert asked is not None
+        original = self._original
+        assert original is not None
         assert self._program is not None
-        changed = asked.with_bounds(columns, lower, upper)
-        if self._program.matrix.nnz < asked.matrix.nnz:
+        changed = original.with_bounds(columns, lower, upper)
+        if self._program.matrix.nnz < original.matrix.nnz:
             self.load(changed)  # rows are wider for what was dropped, by the bounds of old
             return
-        self._asked, self._program = changed, self._program.with_bounds(columns, lower, upper)
+        self._original, self._program = changed, self._program.with_bounds(columns, lower, upper)
         self._changes += columns.size
         at = columns if self._order is None else np.argsort(self._order)[columns]
         with self._timed("build_seconds"):

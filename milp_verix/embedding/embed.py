@@ -85,8 +85,8 @@ def embed(  # noqa: PLR0917 - as people write it
 
     Raises:
         InputError: an argument does not fit, keys are other names than the network's, a variable
-            has no bounds, the library of the model lacks what the formulation needs, memory has no
-            room, or the network is undefined for some inputs in the box, or leaves float64.
+            has no bounds, the library of the model lacks what the formulation needs, memory does
+            not suffice, or the network is undefined for some inputs in the box, or leaves float64.
         ModelError: the network cannot be read or encoded.
     """
     host = host_of(model)

@@ -178,7 +178,7 @@ class Sockets:
 
 
 def sockets_of(host: Host, sides: tuple[Side, Side], inputs: Any, outputs: Any) -> Sockets:
-    """Read the arguments of :func:`milp_verix.embed`; raises ``InputError`` as told there."""
+    """Read the arguments of :func:`milp_verix.embed`; raises ``InputError`` as described there."""
     given = _entries(host, inputs, sides[0])
     wanted = {} if outputs is None else _entries(host, outputs, sides[1])
     for i, entry in wanted.items():

@@ -3,9 +3,9 @@
     minimise  Σ_i t_i / (u_i − l_i)   subject to   x in the domain and in [l, u],  t_i ≥ |x_i − p_i|
 
 It repairs points of the box that break rules. Solvers satisfy rows up to a tolerance, so
-half-spaces over continuous coordinates are asked for with a little room. Equations leave none:
+half-spaces over continuous coordinates are asked for with a little slack. Equations have none:
 those that the point satisfies up to rounding are solved exactly afterwards, on a grid of the
-network's type, and the ends of their coordinates keep the room. Nothing is proven by it: whoever
+network's type, and the ends of their coordinates keep the slack. Nothing is proven by it: whoever
 uses the point decides exactly whether it is in the domain.
 
 Points that satisfy equations exactly, with coordinates on grids that a float type has.
@@ -149,7 +149,7 @@ def nearest_point(
     """Return a point of ``domain`` in the finite ``box`` near ``point``, shape (d,), or None.
 
     Coordinates whose ends coincide stay there. ``precision`` is that of the type that the point
-    will be rounded to; 0 asks for no room. None where the program has no point, or takes long.
+    will be rounded to; 0 asks for no slack. None where the program has no point, or takes long.
     """
     if not precision:
         return _nearest(domain, box, point)

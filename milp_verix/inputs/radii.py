@@ -13,7 +13,7 @@
 Whole numbers move in whole steps; an ordinal value moves by so many places. Two values of a
 category are 1 apart, so radii of at least 1 allow all of them, and smaller ones none.
 
-Features without room keep the original's value all over the ball: a radius below one whole step
+Features without headroom keep the original's value all over the ball: a radius below one whole step
 leaves none, nor does one below 1 to a category, nor a range of one value, nor may rules. That a
 rule does is proven by cutting the box of each other value around the points of the domain: a box
 proven empty has no input. Features that such cuts leave open are not listed.

@@ -5,8 +5,8 @@ smaller ones, and cut them. A *ceiling* is a ball with deeper bounds, found by a
 them. They serve every later check of a ball inside it, whoever asks: fewer coordinates are free, or
 the radius is smaller.
 
-Room: how far a set that is proven free is from its limits, and what each feature takes of it. Let
-``u_j < 0`` be the proven bound on margin ``j`` over the ball of the free set ``B``, and
+Headroom: how far a set that is proven free is from its limits, and what each feature takes of it.
+Let ``u_j < 0`` be the proven bound on margin ``j`` over the ball of the free set ``B``, and
 ``a_j·x + b_j`` CROWN's linear form that is above the margin there. Freeing coordinate ``k`` adds
 at most ``max(a_jk (u_k − x_k), a_jk (l_k − x_k))`` to it: ``g_ij`` is the sum over feature ``i``.
 """
@@ -99,12 +99,12 @@ class Headroom:
     growth: FloatArray
 
     def fitting(self, features: Sequence[int]) -> list[int]:
-        """Return those of ``features`` that the form leaves room for, one at a time."""
+        """Return those of ``features`` that the form leaves headroom for, one at a time."""
         fits = np.all(self.upper[:, None] + self.growth[:, list(features)] < 0, axis=0)
         return [feature for feature, fit in zip(features, fits.tolist(), strict=True) if fit]
 
     def together(self, features: Sequence[int], factor: float) -> int:
-        """Return how many of ``features``, from the first on, have room together; at least one.
+        """Return how many of ``features``, from the first on, have headroom together; at least one.
 
         The margins are expected to grow ``factor`` times as fast as the form.
         """
@@ -126,7 +126,7 @@ class Headroom:
 def headroom_of(
     problem: ProblemData, margins: Network, bounds: Bounds, upper: FloatArray
 ) -> Headroom:
-    """Return the room of a set: ``bounds`` hold over its L∞ ball, ``upper`` bound its margins."""
+    """Return the headroom of a set by ``bounds`` over its L∞ ball, and ``upper`` on its margins."""
     every = unit_rows(range(margins.output_size), margins.output_size)
     slopes = dense(upper_form(margins, bounds, len(margins.nodes), every).coefficients)
     centre, box = problem.x.astype(np.float64), problem.ball.outer

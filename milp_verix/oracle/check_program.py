@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import InputError
-from milp_verix.base.stored_numbers import free_memory, no_room
+from milp_verix.base.stored_numbers import beyond_memory, free_memory
 from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
@@ -34,7 +34,7 @@ def require_program_memory(network: Network, each: int = _EACH_ENTRY) -> None:
     )
     if (needed := each * entries) > (free := free_memory()):
         fits = f"a network of {free // each:,} entries"
-        raise InputError(no_room("the program", needed, f"{entries:,} entries", free, fits))
+        raise InputError(beyond_memory("the program", needed, f"{entries:,} entries", free, fits))
 
 
 def encode_problem(

@@ -5,9 +5,9 @@ proven on a smaller one, ``B ⊆ B'``:
 
     sup_{B'} m_j  ≤  sup_B m_j + Σ_{i ∈ B' − B} max(s⁺_ij h⁺_i, −s⁻_ij h⁻_i, 0)
 
-with ``[s⁻, s⁺]`` bounds on ``∂m_j/∂x_i`` over ``B'`` and ``h`` the room of coordinate ``i`` on each
-side. An input that changes the prediction and differs from ``x`` in ``B ∪ {i}`` alone keeps ``i``
-in the explanation for good. From the worst point ``x*`` of margin ``j``, with its gradient ``g``,
+with ``[s⁻, s⁺]`` bounds on ``∂m_j/∂x_i`` over ``B'`` and ``h`` the headroom of coordinate ``i`` on
+each side. An input that changes the prediction and differs from ``x`` in ``B ∪ {i}`` alone keeps
+``i`` in the explanation for good. From the worst point ``x*`` of margin ``j``, its gradient ``g``,
 
     m_j(x* + d) ≈ m_j(x*) + g·d
 

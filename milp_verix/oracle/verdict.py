@@ -82,7 +82,7 @@ class Verdict:
     :attr:`.Decision.upper` has the bounds, and the oracle puts the worst of them here.
     ``VIOLATED`` carries ``witness``, an input of the network's shape and dtype inside the ball,
     and ``prediction``, what onnxruntime predicts for it; ``rival`` is the class that overtakes the
-    original's there, if only some classes were asked about. ``UNKNOWN`` carries ``reason``.
+    original's there, if only some classes are in question. ``UNKNOWN`` carries ``reason``.
     ``stage`` is the last one that the answer needed.
     """
 

@@ -53,7 +53,7 @@ SEARCHING = "The search"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An option on the command line: its value is told as ``metavar``, and read as ``reads`` says.
+    """An option on the command line: its value is called ``metavar``, and read as ``reads`` says.
 
     :mod:`milp_verix.cli.call_options` has the types and readers that ``reads`` names.
     ``section`` is that of a command's help; ``flag`` is its name where it has another one.
@@ -113,7 +113,7 @@ _DESCRIBED = Line("FILE",
 _ORDER = Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
     "Traversal order; FILE is a .npy or .json list of all features.", "order", SEARCHING)
 _TRANSFORMATION = Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)
-_TRAVERSAL = Line("galloping|sequential|binary|quickxplain", "Which checks are asked.", "text",
+_TRAVERSAL = Line("galloping|sequential|binary|quickxplain", "Which checks are made.", "text",
     SEARCHING)
 _COSTS = Line("FILE",
     """What each feature costs, .npy or .json, there also by name, '*' for others. [1 each]""",
@@ -271,7 +271,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""", _TRANSFORMATION),
     Option("traversal", "str", '"galloping"', TEXT, ("explain", "many"),
         """``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which checks are
-        asked; the explanation is the same, see
+        made; the explanation is the same, see
         :mod:`milp_verix.searches.strategies`.""", _TRAVERSAL),
     Option("costs", "CostsLike", "None", ANYTHING, ("minimum", "many"),
         """a finite number of at least zero for each feature, 1 each by default: the explanation
@@ -342,9 +342,9 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         Line("NUMBER|SHARE", "The farthest that kept features may move. [the domain]", "radius")),
     Option("resolution", "float", "0.01", NUMBER, ("inflate",),
         """how near to the end of a real range a counterfactual must be, as a share of the feature's
-        room.""",
+        headroom.""",
         Line("NUMBER",
-            """Width of the brackets of real ends, as a share of the feature's room.""",
+            """Width of the brackets of real ends, as a share of the feature's headroom.""",
             "number", SEARCHING)),
     Option("free", "Sequence[int | str]", REQUIRED, ANYTHING, ("check",),
         """the features that may change, by indices or names, or a mask; see ``features``."""),

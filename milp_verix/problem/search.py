@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from milp_verix.base.arguments import (
     LONGEST_CHECK,
     Kind,
+    Options,
     accepted,
-    checked,
     integer_of,
     seconds_of,
     segments_of,
@@ -108,7 +108,7 @@ def resolve_formulation(formulation: str | Formulation) -> Formulation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class Search(Options):
     """The options of a search: its solver, its limits, and how it bounds and encodes the network.
 
     A search is frozen, and equal to one with equal options. No option changes what a proof is; some
@@ -169,6 +169,7 @@ class Search:
     tolerances: Tolerances = _TOLERANCES
 
     def __post_init__(self) -> None:
+        self._accept(kinds_of("explain"))
         require_one_of(EXACTNESS, self.exactness, "exactness")
         require_one_of(WARM, self.warm, "warm")
         if not isinstance(self.time_limit, Deadline):
@@ -191,7 +192,7 @@ class Search:
         return {name: value for name, value in named if value != getattr(USUAL, name)}
 
     def require_only(self, call: str, what: str) -> None:
-        """Raise ``InputError`` for an option of a search that ``call``, told as ``what``, lacks."""
+        """Raise ``InputError`` for an option of a search that ``call``, named ``what``, lacks."""
         taken = kinds_of(call)
         for name, value in self.given().items():
             if name not in taken:
@@ -199,8 +200,6 @@ class Search:
                     f"{what} takes no {name}, got {value!r}: leave it out of the search"
                 )
 
-
-Search.__init__ = checked(**kinds_of("explain"))(Search.__init__)  # type: ignore[method-assign]
 
 USUAL = Search()
 """The search with the usual options."""

@@ -108,7 +108,7 @@ class Result(Remembering):
         image_shape: Shape in which the input is an image; None if its own is one.
         inputs: Description of the input, if the user gave one, or None.
         radii: Radius of each described feature, or None.
-        solver: Solver that was asked for.
+        solver: Solver that was chosen.
         statistics: Effort of the search.
         notes: Reservations, and how the result came about.
         versions: Versions of Python, of packages and of the solver.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProgramSize:
-    """The size of a program, and the range of its numbers, told in ``ProgramRow``; 0.0 for none."""
+    """The size of a program, and the range of its numbers, as in ``ProgramRow``; 0.0 for none."""
 
     columns: int
     rows: int
@@ -57,9 +57,10 @@ class DecidedCheck:
 class ProgramRecord:
     """A program that one pair was given: a check, and one ``rival`` of its prediction.
 
-    Its fields are told in :class:`~milp_verix.results.comparison_files.ProgramRow`. ``digest`` is
-    :meth:`.Program.digest` of what every solver got: by ``seed`` 0 as it stands, by others permuted
-    and with that seed of the solver. Engines without programs have no digest, and no solve.
+    Its fields are described in :class:`~milp_verix.results.comparison_files.ProgramRow`. ``digest``
+    is :meth:`.Program.digest` of what every solver got: by ``seed`` 0 as it stands, by others
+    permuted and with that seed of the solver. Engines without programs have no digest, and no
+    solve.
 
     The fields from ``status`` on are about the last minimisation, in terms of its cost, which is
     what ``export`` writes. HiGHS finds ``relaxation`` outside of the times. ``solver_seconds`` are

@@ -37,7 +37,7 @@ class Explanation(Certified, Drawn, Result):
         permutation: The features in that order.
         sensitivity: Score of each feature behind the order, or None.
         explanation: Features that keep the prediction when they are fixed.
-        irrelevant: The other features; those in ``still`` have no room to change.
+        irrelevant: The other features; those in ``still`` cannot change.
         unknown_reasons: Why features of the explanation were not decided.
         counterfactuals: For each decided feature of the explanation, an input that changes it and
             irrelevant ones alone.
@@ -266,7 +266,7 @@ class EpsilonSweep(Drawn):
         return tuple(found)
 
     def freed(self) -> tuple[int, ...]:
-        """Return how many features with room to change are irrelevant at each level."""
+        """Return how many features that can change are irrelevant at each level."""
         return tuple(len({*level.irrelevant} - {*level.still}) for level in self.levels)
 
     def added(self) -> tuple[int, ...]:

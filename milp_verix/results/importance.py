@@ -118,7 +118,7 @@ class Importance(Certified, Drawn, Result):
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """The features with room to change by importance, the largest first.
+        """The features that can change by importance, the largest first.
 
         Ties and open ones are in the order of their numbers.
         """

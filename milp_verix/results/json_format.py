@@ -142,8 +142,9 @@ def read_data(source: str | Path, schema: int = SCHEMA) -> tuple[Data, str]:
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
+    path = None if is_text else path_of(source, "source")
     with refusing(f"cannot read {where}"), refusing(f"{where} is not JSON", ValueError):
-        data = parsed(str(source)) if is_text else json_in(path_of(source, "source"))
+        data = parsed(str(source)) if path is None else json_in(path)
     found = data.get("schema") if isinstance(data, dict) else None
     if found is None:
         raise InputError(f"{where} is no result of milp-verix, such as one that --json wrote")

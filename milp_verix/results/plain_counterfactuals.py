@@ -7,9 +7,9 @@ enough, real ones by grids. Several sequences are tried if few numbers move, and
 point is kept. Between two thresholds a tree says the same, so of trees the only values worth a try
 are those next to the input in each cell.
 
-A number that is told in a sentence has to work as it is printed. So real numbers are moved at last
+A number that stands in a sentence has to work as it is printed. So real numbers are moved at last
 to the nearest ones with one digit, two digits and so on, until the prediction changes there, with
-all other numbers as they are told.
+all other numbers as they are written.
 
 onnxruntime runs each point that is kept, and each lies in the ball, so the result is a
 counterfactual as the first one was. No proof depends on it. A deadline ends the work: a

@@ -106,7 +106,7 @@ class Ranges(Certified, Drawn, Result):
         explanation: Features that are kept.
         ranges: Range of each of these, in their order; none if not even their values are proven to
             keep the prediction.
-        resolution: Share of the room of a real feature within which its ends are refuted.
+        resolution: Share of the headroom of a real feature within which its ends are refuted.
         rows: Number of rows whose share in the ranges was counted, or None.
         inside: Number of these rows that lie in the ranges, and in the ball with all other
             features, or None.

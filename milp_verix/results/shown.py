@@ -1,8 +1,8 @@
 """Methods that results have: words, JSON, pictures, certificates.
 
-Words, pictures, pages and certificates stand in rooms above that of results, and this is the only
-module that reaches up there. A method loads what does its work when it is called: Matplotlib, Rich
-and onnxruntime take longer to load than a result to be read.
+Words, pictures, pages and certificates stand in packages above that of results, and this is the
+only module that reaches up there. A method loads what does its work when it is called: Matplotlib,
+Rich and onnxruntime take longer to load than a result to be read.
 """
 
 import json

@@ -10,9 +10,9 @@ choice, so a change of it costs as much as a change of a number by its whole sca
 from a number to a missing value, or back: no number is farther away.
 
 A change that costs ``k`` moves the coordinates by no more than a budget: over an L∞ ball, ``‖x' −
-x‖₁ ≤ b(k)``, where ``b(k)`` is the most room that units of cost ``k`` have. So a check over the box
-with that L1 ball proves that every counterfactual costs more, with no binary for any feature. It is
-exact for the features of a linear network, and for a distance whose costs and scales are all equal.
+x‖₁ ≤ b(k)``, where ``b(k)`` is the most headroom that units of cost ``k`` have. A check over the
+box with that L1 ball proves that every counterfactual costs more, with no binary for a feature. It
+is exact for the features of a linear network, and for distances with equal costs and scales.
 """
 
 from dataclasses import dataclass, field, replace
@@ -39,9 +39,9 @@ class ChangeMeasure:
     ``unit_of``, (d,), is the unit of each coordinate, ``scales`` are ``s``, (d,). ``costs`` are
     ``c``, and ``choice`` marks choices, both (units,). ``last`` is the largest number that is no
     missing value, infinite where none may be missing, (d,). A search ends where its bound is within
-    the share ``gap`` of the best cost. ``headrooms`` is the room of each unit in the ball, summed
-    over its coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower
-    bound on the cost of every change.
+    the share ``gap`` of the best cost. ``headrooms`` are those of units in the ball, summed over
+    its coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower bound
+    on the cost of every change.
     """
 
     centre: FloatArray

@@ -125,7 +125,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         return lambda: found
 
     def result(self) -> RobustnessRadii:
-        """Return the brackets, with counterfactuals that can be told."""
+        """Return the brackets, with counterfactuals that can be stated."""
         for bracket in self.brackets:
             bracket.round(self.request.deadline)
         return self._result(self.stopped)

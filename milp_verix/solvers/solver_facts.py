@@ -33,7 +33,7 @@ class SolverFacts:
     ``ours`` are parameters that we set, each beside the value that the solver is shipped with;
     ``always`` are more of these, which a session sets with shipped parameters, too; ``balls`` those
     for programs with an L2 ball, unless a name sets them; ``tolerances`` has those that ours
-    become. The number of threads is told from ``least_threads`` on.
+    become. The number of threads is passed on from ``least_threads`` on.
 
     ``options`` are those that a name may set, and ``words`` what it may call them. ``suffix`` is
     that of files of parameters which the solver writes itself.
@@ -75,10 +75,10 @@ class SolverFacts:
 
     def shipped(self, threads: int) -> Options:
         """Return the parameters that are set where all others stay as shipped."""
-        told = {name: value for name, (value, _) in self.always.items()}
+        values = {name: value for name, (value, _) in self.always.items()}
         if (name := self.words.get("threads")) and threads >= self.least_threads:
-            told[name] = min(threads, self.options[name][-1])
-        return told
+            values[name] = min(threads, self.options[name][-1])
+        return values
 
     def switched(self, word: str, text: str) -> Options:
         """Return the options that a ``word`` turns ``"off"`` or ``"on"``, if it is one for that."""

@@ -67,7 +67,7 @@ def explain_many(
     :func:`milp_verix.read_study` reads the journal as a table. Options are the same for all tasks
     that take them.
 
-    Options of a task are told by :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
+    Options of a task: see :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
     :func:`milp_verix.contrastive` and :func:`milp_verix.compare`.
 
     Args:

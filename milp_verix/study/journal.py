@@ -153,8 +153,8 @@ def best_records(path: Path, warn: Callable[[str], None] = warnings.warn) -> Ite
     """Yield the best record of each task: done before undecided before failed, then the last.
 
     ``path`` is a file or a folder of ``.jsonl`` files. A line that is no record is dropped, and
-    told to ``warn``; so are records that others take the place of, and those of other versions. The
-    places of the best records are found first, so one record at a time is in memory. Raises
+    reported to ``warn``; so are records that others take the place of, and those of other versions.
+    The places of the best records are found first, so one record at a time is in memory. Raises
     ``InputError`` for a journal that cannot be read, and for a record with a wrong field.
     """
     places = {place for _, place in _best(path, warn).values()}

@@ -240,7 +240,7 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) ->
     """Return the card of a task, with so many ``counterfactuals`` at the most.
 
     By default with 4 of an image, and all of a table, whose change of a few words each takes
-    little room.
+    little space.
     """
     row, name = stored.row, input_name(stored.row)
     prediction, said, named = predicted(row), "", False

@@ -87,7 +87,8 @@ def run_parts(
             partials = journal.resolve().with_suffix(".partial")
 
             def open_tasks(part: Part) -> Iterator[Task]:
-                for one in part.tasks():
+                for task in part.tasks():
+                    one = task.known_in(book.statuses)
                     status = book.statuses.get(identity(one.key, one.index))
                     if status is None or status in again:
                         yield replace(one, partial=partials / f"{one.key}.json.gz")
@@ -131,7 +132,7 @@ def run_many(
 
 
 class _Count:
-    """The ``tally`` of a study that runs; ``progress`` is told of it."""
+    """The ``tally`` of a study that runs; ``progress`` is called with it."""
 
     def __init__(self, total: int, progress: Callable[[Tally], None] | None) -> None:
         self.tally = Tally(total)

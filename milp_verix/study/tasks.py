@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import partial as partial_function
 from inspect import Parameter, signature
@@ -35,7 +35,7 @@ from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.explanation import Explanation
-from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record
+from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record, identity
 from milp_verix.study.results import Partial, packed
 from milp_verix.study.study_inputs import Inputs
 
@@ -70,10 +70,12 @@ class Task:
 
     ``index`` is the input's place in the study, ``name`` its file, or None. ``network`` is the
     hash of the network. ``notes`` say how the input was converted. ``partial`` is the file for the
-    answer so far, None to save none.
+    answer so far, None to save none. ``spelt`` is the key by the settings as they are spelled,
+    which journals of version 0.2 have.
     """
 
     key: str
+    spelt: str
     index: int
     name: str | None
     x: NDArray[Any] | None
@@ -82,6 +84,10 @@ class Task:
     network: str
     notes: tuple[str, ...] = ()
     partial: Path | None = None
+
+    def known_in(self, names: Collection[object]) -> "Task":
+        """Return the task by the key that a journal with tasks of these ``names`` has for it."""
+        return replace(self, key=self.spelt) if identity(self.spelt, self.index) in names else self
 
 
 def settings_of(
@@ -133,14 +139,17 @@ def tasks_of(
             lasting = {
                 name: options for name, options in setting.options.items() if name not in passing
             }
-            content = [hashed, identity, setting.task, _one_way(lasting), version()]
-            text = json.dumps(content, sort_keys=True)
-            key = hashlib.sha256(text.encode()).hexdigest()
-            yield Task(key, index, name, x, problem, setting, hashed, notes)
+            about = hashed, identity, setting.task
+            key, spelt = (_key(*about, one, version()) for one in (_one_way(lasting), lasting))
+            yield Task(key, spelt, index, name, x, problem, setting, hashed, notes)
+
+
+def _key(*content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _one_way(value: Any, name: str = "") -> Any:
-    """Return a part of JSON as it is told in one way: 1 as 1.0, and one name as it is in a list."""
+    """Return a part of JSON spelled in one way: 1 as 1.0, and one name as it is in a list."""
     if isinstance(value, dict):
         return {key: _one_way(one, key) for key, one in value.items()}
     if isinstance(value, list):

@@ -59,11 +59,11 @@ class _Item(pytest.Item):
 
     def __init__(self, case: Any, solver: Any, **given: Any) -> None:
         super().__init__(**given)
-        self._asked = case, solver, _SECONDS
+        self._trial = case, solver, _SECONDS
 
     def runtest(self) -> None:
         """Fail the test with what was expected and seen."""
         from milp_verix.testing.conformance import attempt
 
-        if (failure := attempt(*self._asked)) is not None:
+        if (failure := attempt(*self._trial)) is not None:
             pytest.fail(f"expected {failure.expected}\nseen: {failure.seen}", pytrace=False)

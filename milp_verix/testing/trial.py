@@ -20,7 +20,7 @@ from verix_encodings.arrays import FloatArray, IntArray
 _GRACE = 10.0
 """Seconds beyond its limit that a solve may take: a process has to be killed on a busy machine."""
 _ABOVE, _BELOW = 1e-7, 3e-5
-"""A bound may be so far above the optimum, and one told as optimal so far below, of 1 or its size.
+"""A bound may be so far above the optimum, and one given as optimal so far below, of 1 or its size.
 
 The first is a tenth of the least margin that counts. CBC prints eight digits, hence the second.
 """
@@ -190,7 +190,7 @@ def _judge(
         near = bound > least - 1 if targets.whole else bound >= least - _BELOW * size
         need(near, f"an optimum, which is {least:.12g}")
         # without columns there is no point to give
-        told = value <= least + _POINT * size or not program.columns
-        need(told, f"a point of cost {least:.12g}")
+        near = value <= least + _POINT * size or not program.columns
+        need(near, f"a point of cost {least:.12g}")
     else:
         need(status is not SolveStatus.FAILED, f"the optimum {least:.12g}")

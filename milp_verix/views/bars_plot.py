@@ -59,7 +59,7 @@ def _scale(largest: float) -> tuple[float, str]:
 def _bars(
     labels: list[str], row: float, top: float, below: float, *, least: float, gap: float = 0.2
 ) -> tuple[Sheet, Axes, float]:
-    """Return a sheet with room for bars behind ``labels``, and the height of the bars."""
+    """Return a sheet with space for bars behind ``labels``, and the height of the bars."""
     left, height = right_of(labels, gap), max(len(labels), 1) * row
     sheet = Sheet(max(least, left + _WIDTH + MARGIN), top + height + below)
     return sheet, sheet.axes(left, top, sheet.width - MARGIN - left, height), height

@@ -1,7 +1,7 @@
 """The figure of a result on a described input: a row for each feature, each on its own scale.
 
-A grey bar is the room that a feature has, a dot its value, and a square a value that must stay. A
-line leads to a ring: a value with which the prediction is another. The sentence above is the claim.
+A grey bar is the headroom that a feature has, a dot its value, and a square a value that must stay.
+A line leads to a ring: a value with which the prediction is another. The sentence above claims it.
 """
 
 from textwrap import wrap
@@ -117,7 +117,7 @@ def contrast_rows(found: ContrastiveExplanation) -> style.Drawing:
 
 
 def _one_way(found: ContrastiveExplanation, row: DescribedRow) -> DescribedRow:
-    """Return a row whose room goes no way in which contrasts may not change the feature."""
+    """Return a row whose headroom goes no way in which contrasts may not change the feature."""
     assert found.inputs is not None
     low, high = row.track.headroom
     only = found.inputs.features[row.feature].only

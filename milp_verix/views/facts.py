@@ -55,7 +55,7 @@ def _subject(result: Result) -> Facts:
 
 
 def still_facts(result: Result) -> Facts:
-    """Return the features that have no room to change, if there are any."""
+    """Return the features that cannot change, if there are any."""
     still = result.still
     if not still:
         return []

@@ -226,7 +226,7 @@ def mark(axes: Axes, mask: BoolArray) -> None:
 
 
 class PictureRow:
-    """A sheet with room for ``count`` pictures side by side, and ``below`` inches below them.
+    """A sheet with space for ``count`` pictures side by side, and ``below`` inches below them.
 
     ``beside`` inches to their right are free, ``height`` is that of a picture, ``top`` and
     ``bottom`` are its ends.

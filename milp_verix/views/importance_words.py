@@ -141,7 +141,7 @@ def relevance_sentence(found: Relevance) -> str:
 
 
 def _moving(found: Relevance) -> list[int]:
-    """Return the protected features that have room to change."""
+    """Return the protected features that can change."""
     still = {*found.still}
     return [feature for feature in found.features if feature not in still]
 

@@ -136,7 +136,7 @@ def message_claim(explanation: Explanation) -> str | None:
     """Return ``"spam as long as “free” stands in it, whatever other words go."``.
 
     None if the input is no text, or if the claim is about less: a narrower ball, one rival. Words
-    that have no room to go are named with those of the explanation.
+    that cannot go are named with those of the explanation.
     """
     inputs, radii = explanation.inputs, explanation.radii
     if inputs is None or inputs.passage is None or radii is None:

@@ -66,7 +66,7 @@ def reasons_of(found: Ranges, importance: Any) -> list[FeatureRange]:
     A range that is all of its feature's domain says nothing, nor does a feature that stays as it
     is. ``importance`` has a number for each feature, by name or in a list, or is an object with
     such ``values``, and ``feature_names`` if it has any. Without it the narrowest range comes
-    first, as a share of the feature's room or words. Raises ``InputError`` for another value.
+    first, as a share of the feature's headroom or words. Raises ``InputError`` for another value.
     """
     still = {*found.still}
     parts = [one for one in found.ranges if one.feature not in still and not is_whole(found, one)]
@@ -162,7 +162,7 @@ def proven_texts(
 
 
 def _share(found: Ranges, one: FeatureRange) -> float:
-    """Return the share of a feature's room, or of its words, that is in its range."""
+    """Return the share of a feature's headroom, or of its words, that is in its range."""
     if one.lower is None or one.upper is None or one.least is None or one.most is None:
         assert found.inputs is not None
         return len(one.words or ()) / len(found.inputs.features[one.feature].values)

@@ -83,7 +83,7 @@ def sweep_facts(sweep: EpsilonSweep) -> Facts:
 
 
 def _freed(sweep: EpsilonSweep, number: int) -> str:
-    """Return how many features are irrelevant at a level, were not before, or have no room."""
+    """Return how many features are irrelevant at a level, were not before, or cannot change."""
     free, later = sweep.freed()[number], sweep.added()[number]
     text = f"irrelevant: {counted(free, 'feature')}"
     if number and later:
@@ -143,7 +143,7 @@ def single_feature(found: RobustnessRadii, bracket: RadiusBracket) -> Feature | 
 def bracket_ends(
     found: RobustnessRadii, bracket: RadiusBracket
 ) -> tuple[float, float | None, float, str]:
-    """Return the ends of a bracket and its reach in the unit that they are told in, and this unit.
+    """Return the ends of a bracket and its reach in the unit that readers see, and this unit.
 
     A feature of whole numbers has proven all steps below the next one.
     """

@@ -1,4 +1,4 @@
-"""Ranges in words: an end is told so that what is said is proven."""
+"""Ranges in words: an end is written so that what is said is proven."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -95,9 +95,9 @@ def range_text(found: Ranges, one: FeatureRange) -> str:
 
 
 def ends_shown(found: Ranges, one: FeatureRange) -> tuple[tuple[str, bool], ...]:
-    """Return the ends of a range in words, and whether each number told is just outside.
+    """Return the ends of a range in words, and whether each number written is just outside.
 
-    Ends of the domain are told as they were given, others with few digits as
+    Ends of the domain are written as they were given, others with few digits as
     :func:`~milp_verix.base.number_text.range_end` does.
     """
     group, ends = found.groups[one.feature], (one.lower or 0.0, one.upper or 0.0)

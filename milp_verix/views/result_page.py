@@ -72,7 +72,7 @@ def _explanation(result: Explanation, most: int, name: str) -> View:
 
 
 def _without(result: Explanation, feature: int, found: Counterfactual, *, named: bool) -> str:
-    """Return ``"→ cook, with age 40 → 45 years"``; ``named`` says that the outcome is told."""
+    """Return ``"→ cook, with age 40 → 45 years"``; ``named`` says that the outcome is stated."""
     before, after = result.input.reshape(-1), found.input.reshape(-1)
     different = before != after
     moved = [one for one, group in enumerate(result.groups) if different[[*group]].any()]
@@ -179,7 +179,7 @@ def view(result: Result, most: int, name: str, *, sensitivity: bool = False) -> 
     """Return the pictures of ``result``, or the table of its features, called ``name``.
 
     ``most`` counterfactuals at the most, and the ``sensitivity`` of pixels on request. A result
-    whose numbers are damaged is told in words.
+    whose numbers are damaged is stated in words.
     """
     if isinstance(result, RobustnessRadii | Ranges | Importance):
         return drawn(figure_of(result), f"{title(result)}; {outcome(result)}")

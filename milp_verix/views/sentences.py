@@ -1,7 +1,7 @@
 """Claims as sentences that need no other knowledge than that of the features' names.
 
-A sentence claims no more than its result: features that stay, the room that all others have, the
-rules that hold, and what was left undecided.
+A sentence claims no more than its result: features that stay, the headroom that all others have,
+the rules that hold, and what was left undecided.
 """
 
 from collections.abc import Collection, Sequence
@@ -111,8 +111,8 @@ def move_parts(
 ) -> list[str]:
     """Return how far the features ``free`` may move, as parts of a sentence.
 
-    Those that change ``one_way`` alone are not told to take any value. With ``centres`` each radius
-    is told with the value that it is around.
+    Those that change ``one_way`` alone are not said to take any value. With ``centres`` each radius
+    is stated with the value that it is around.
     """
     still = {*result.still, *one_way}
     anything = [f for f in free if f not in still and _move(result, f) == inf]
@@ -146,7 +146,8 @@ def limit_parts(
 def _in_ball(result: Result, features: Sequence[int], others: bool, centres: bool) -> str:
     """Return ``"while the 4 features stay within ±0.1 of their values and between 0 and 1"``.
 
-    With ``centres``, ``"with age within ±5 of 39"`` for few numbers; the domain is told elsewhere.
+    With ``centres``, ``"with age within ±5 of 39"`` for few numbers; the domain is stated
+    elsewhere.
     """
     groups, one = [result.groups[feature] for feature in features], len(features) == 1
     radius = down(result.epsilon, wording.radius_digits(result))
@@ -251,7 +252,7 @@ def scope_sentences(result: Result) -> list[str]:
 
 
 def bounds_sentences(result: Result) -> list[str]:
-    """Return a sentence on the rules, or on the domain where no radius is told that it cuts."""
+    """Return a sentence on the rules, or on the domain where no radius is stated that it cuts."""
     return [*(_limits_sentences(result) or _domain_sentences(result)), *_link_sentences(result)]
 
 

@@ -242,7 +242,7 @@ class TableUse:
 
 
 def share_text(share: float) -> str:
-    """Return ``"40 %"``, rounded down; a share below 1 % is not told as none."""
+    """Return ``"40 %"``, rounded down; a share below 1 % is not shown as none."""
     percent = 100 * share
     if 0 < percent < 1:
         return "under 1 %"

@@ -164,8 +164,8 @@ def _unit(ball: NormBall) -> float:
 
 def headroom(box: Interval, centre: FloatArray) -> Range:
     """Return how far each coordinate may go below and above the centre, rounded outward."""
-    rooms = centre - box.lower, box.upper - centre
-    down, up = (np.where(room > 0, np.nextafter(room, np.inf), 0.0) for room in rooms)
+    widths = centre - box.lower, box.upper - centre
+    down, up = (np.where(width > 0, np.nextafter(width, np.inf), 0.0) for width in widths)
     return down, up
 
 

@@ -2,8 +2,8 @@
 
     X = { x : ‖x − x₀‖_p ≤ ε,  l ≤ x ≤ u },  p ∈ {1, 2}
 
-With ``d = x − x₀`` and ``h_i`` the room on the side that helps (``u_i − x₀_i`` if ``c_i > 0``, else
-``x₀_i − l_i``), ``max c·x`` over ``X`` is ``c·x₀`` plus
+With ``d = x − x₀`` and ``h_i`` the headroom on the side that helps (``u_i − x₀_i`` if ``c_i > 0``,
+else ``x₀_i − l_i``), ``max c·x`` over ``X`` is ``c·x₀`` plus
 
     p = 1:  max { Σ |c_i| t_i : 0 ≤ t ≤ h, Σ t_i ≤ ε }   = min_{λ ≥ 0} λ ε + Σ max(|c_i| − λ, 0) h_i
     p = 2:  max { Σ |c_i| t_i : 0 ≤ t ≤ h, Σ t_i² ≤ ε² } = min_{λ ≥ 0} λ ε² + Σ φ_λ(|c_i|, h_i)
@@ -107,7 +107,7 @@ class NormBall:
         return self._point(ways, self._moves_along(ways)).T.reshape(way.shape)
 
     def gains(self, ways: FloatArray, box: Interval) -> FloatArray:
-        """Estimate what the largest ``way·x`` gains by one coordinate's room in a larger ``box``.
+        """Estimate what the largest ``way·x`` gains by a coordinate's headroom in a larger ``box``.
 
         For ``ways`` of shape (N, d), the result is (N, d). This ball's multiplier ``λ`` stays
         valid, so but for rounding no gain is too low, and those of several coordinates add up to a
@@ -229,7 +229,7 @@ def _scaled(headroom: FloatArray, radius: FloatArray) -> tuple[FloatArray, Float
     """Return a unit for each row, (N,), and ``headroom`` in it, for which the radius is 1.
 
     Squares of ε may be too large or too small for float64, squares of fractions of ε are not. Room
-    beyond the radius cannot be used, nor can a radius beyond all room.
+    beyond the radius cannot be used, nor can a radius beyond all headroom.
     """
     size = headroom.shape[1]
     unit = np.minimum(radius, math.sqrt(size) * np.max(headroom, axis=1, initial=0.0) * (1 + 1e-12))

@@ -1,6 +1,6 @@
 """The walk through an ONNX graph that turns it into a network.
 
-Networks that memory has no room for, refused by an estimate before they are read.
+Networks that memory does not hold, refused by an estimate before they are read.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from typing import TypeAlias
 import onnx
 
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
-from milp_verix.base.stored_numbers import free_memory, no_room
+from milp_verix.base.stored_numbers import beyond_memory, free_memory
 from milp_verix.models.onnx.builder import Builder
 from milp_verix.models.onnx.folding import fold
 from milp_verix.models.onnx.graph import Signature, nodes_for, producers_of
@@ -49,7 +49,7 @@ def require_memory(model: onnx.ModelProto, signature: Signature) -> None:
         share = (free / needed) ** (1 / max(len(shape) - 2, 1))
         sizes = " x ".join(str(max(int(share * size), 1)) for size in shape[2:])
         what = f"the {entries:,} entries of its convolutions"
-        raise ModelError(no_room("the network", needed, what, free, f"an input of {sizes}"))
+        raise ModelError(beyond_memory("the network", needed, what, free, f"an input of {sizes}"))
 
 
 def _shapes(model: onnx.ModelProto, signature: Signature) -> dict[str, tuple[int, ...]]:

@@ -104,7 +104,7 @@ _BLOCK = 2**17
 
 
 def tree_network(read: ReadTrees) -> TreeNetwork:
-    """Return the model of what a reader told; ``ModelError`` unless trees are the library's."""
+    """Return the model of what a reader found; ``ModelError`` unless trees are the library's."""
     with refusing(f"the trees of {read.library} cannot be read", ValueError, kind=ModelError):
         before = () if read.before is None else read.before.ir.nodes
         node = TreeEnsemble.of(len(before), read.trees, read.base, read.rounding, read.blur)

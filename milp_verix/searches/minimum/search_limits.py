@@ -5,10 +5,11 @@ No number here decides whether a bound or an explanation is right: they only div
 The interface of masters: the methods that raise the lower bound of a search.
 """
 
+import warnings
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-from milp_verix.base.arguments import INTEGER, NUMBER, TEXTS, checked, names_of
+from milp_verix.base.arguments import INTEGER, NUMBER, TEXTS, Options, names_of
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError, require_one_of, shown
 from milp_verix.oracle.verdict import SearchEffort
@@ -29,7 +30,7 @@ TECHNIQUES = {
 
 
 @dataclass(frozen=True, slots=True)
-class SearchLimits:
+class SearchLimits(Options):
     """Limits on the work of each technique of a search; seconds are those of work.
 
     What is kept for counterfactuals, ``final_`` and ``interrupt_seconds``, is wall-clock time: it
@@ -52,6 +53,7 @@ class SearchLimits:
         interrupt_seconds: seconds for counterfactuals after Ctrl-C.
         most_free: the most free features of a node that is enumerated; 110, 300 and 400 were no
             faster (``b58400e``).
+        share_free: ignored, with a warning; it is gone after the next version.
         most_sets: the most sets that one enumeration may list.
         most_work: the most multiplications to evaluate one perturbation on all sets.
         estimate_per_set: sets are listed if their estimated number is at most this times the limit.
@@ -82,6 +84,7 @@ class SearchLimits:
     most_final_share: float = 0.25
     interrupt_seconds: float = 1.0
     most_free: int = 200
+    share_free: float | None = None
     most_sets: int = 50_000
     most_work: float = 2e8
     estimate_per_set: float = 20.0
@@ -102,7 +105,12 @@ class SearchLimits:
     without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        names = names_of(self.without)
+        self._accept({"without": TEXTS})
+        names = [name for name in names_of(self.without) if name not in _GONE]
+        if self.share_free is not None or len(names) < len(names_of(self.without)):
+            text = "share_free and the technique 'subtrees' are gone, and ignored: leave them out"
+            warnings.warn(text, FutureWarning, stacklevel=3)
+            object.__setattr__(self, "share_free", None)
         for name in names:
             require_one_of(TECHNIQUES, name, "technique")
         object.__setattr__(self, "without", frozenset(names))
@@ -117,10 +125,11 @@ class SearchLimits:
         return technique not in self.without
 
 
+_GONE = ("subtrees",)
+"""Techniques of version 0.2 that are gone."""
 _NUMBERS = {
     one.name: one.default for one in fields(SearchLimits) if isinstance(one.default, int | float)
 }
-SearchLimits.__init__ = checked(without=TEXTS)(SearchLimits.__init__)  # type: ignore[method-assign]
 
 
 class Master(Protocol):

@@ -242,7 +242,7 @@ def axes_of(
     """Return the axes of the features ``kept``, in their order.
 
     ``radii``, shape (features,), limit how far each may move, 0 and infinity included;
-    ``resolution`` is the share of the room of a real feature within which its ends are refuted.
+    ``resolution`` is the share of the headroom of a real feature within which its ends are refuted.
     Raises ``InputError`` for a feature without a limit.
     """
     return tuple(_axis(problem, feature, float(radii[feature]), resolution) for feature in kept)

@@ -3,7 +3,7 @@
 Bounds on the margins over many boxes at once prove most steps. A known point changes the
 prediction, or is likely to: it is a suspect until onnxruntime was run on it, which happens when a
 range is to end at it. Suspects come from climbs: with kept features at the values of a row, or
-anywhere, gradients move the free ones within their room until a margin is above zero.
+anywhere, gradients move the free ones within their headroom until a margin is above zero.
 """
 
 from collections.abc import Iterable, Sequence

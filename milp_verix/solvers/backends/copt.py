@@ -109,8 +109,8 @@ class CoptSession(OwnSession):
         changed = [self._variables[j] for j in columns]
         self._set(changed, LB=lower, UB=upper)
 
-    def _set(self, variables: list[Any], **told: FloatArray) -> None:
-        for name, values in told.items():
+    def _set(self, variables: list[Any], **changes: FloatArray) -> None:
+        for name, values in changes.items():
             if variables:
                 self._model.setInfo(name, variables, values.tolist())
 
@@ -147,8 +147,8 @@ class CoptSession(OwnSession):
             if model.hasmipsol if model.ismip else status is SolveStatus.OPTIMAL:
                 point = np.array(model.getValues(), dtype=np.float64)[: cost.size]
             if model.ismip or status is SolveStatus.OPTIMAL:
-                told = float(model.bestbnd if model.ismip else model.objval)
-                bound = proven(told, _INFINITY, cost, point, _OF_CUTS if model.qconstrs else 0.0)
+                ended = float(model.bestbnd if model.ismip else model.objval)
+                bound = proven(ended, _INFINITY, cost, point, _OF_CUTS if model.qconstrs else 0.0)
         nodes = int(model.nodecnt)
         detail = NODE_LIMIT if model.status == kind.NODELIMIT else f"COPT status {model.status}"
         root = bound if nodes <= 1 and bound > -np.inf else seen.root

@@ -95,8 +95,8 @@ class HighsSession(OwnSession):
         self._interrupt = Interrupt()
         self.version = self._model.version()
         if log := self._given.log:
-            told = {"output_flag": True, "log_to_console": False, "log_file": log}
-            self.parameters = {**self.parameters, **told}
+            logged = {"output_flag": True, "log_to_console": False, "log_file": log}
+            self.parameters = {**self.parameters, **logged}
         set_options(self._model, self.parameters)
         self._model.cbMipInterrupt += self._on_mip
         self._model.cbSimplexInterrupt += self._on_simplex

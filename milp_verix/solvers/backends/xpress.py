@@ -181,8 +181,8 @@ class XpressSession(OwnSession):
         problem.addPrenodeCallback(node)
 
     def _result(self, cost: FloatArray) -> SolveResult:
-        told, problem, kinds = self._model.attributes, self._model, self._package
-        ended, found, why = told.solvestatus, told.solstatus, told.stopstatus
+        facts, problem, kinds = self._model.attributes, self._model, self._package
+        ended, found, why = facts.solvestatus, facts.solstatus, facts.stopstatus
         status = SolveStatus.FAILED
         if ended == kinds.SolveStatus.COMPLETED:
             status = {
@@ -198,22 +198,22 @@ class XpressSession(OwnSession):
                 kinds.StopType.MIPGAP: SolveStatus.OPTIMAL,  # by a user's own gap
             }.get(why, status)
         bound, point = -np.inf, None
-        whole = told.optimizetypeused == kinds.OptimizeType.MIP
+        whole = facts.optimizetypeused == kinds.OptimizeType.MIP
         if status.sound:
             if found in (kinds.SolStatus.OPTIMAL, kinds.SolStatus.FEASIBLE):
                 point = np.array(problem.getSolution(), dtype=np.float64)[: cost.size]
             if whole or status is SolveStatus.OPTIMAL:
-                slack = _OF_CUTS if told.originalqconstraints else 0.0
-                ends = float(told.bestbound if whole else told.lpobjval)
+                slack = _OF_CUTS if facts.originalqconstraints else 0.0
+                ends = float(facts.bestbound if whole else facts.lpobjval)
                 bound = proven(ends, _INFINITY, cost, point, slack)
-        nodes, root = int(told.nodes), self._seen.get("root", -np.inf)
+        nodes, root = int(facts.nodes), self._seen.get("root", -np.inf)
         if whole and nodes <= 1 and bound > -np.inf:
             root = bound
         words = f"{ended.name}, {found.name}, {why}"
         detail = NODE_LIMIT if why == kinds.StopType.NODELIMIT else words
-        result = SolveResult(status, bound, point, nodes, int(told.simplexiter), detail)
+        result = SolveResult(status, bound, point, nodes, int(facts.simplexiter), detail)
         known = root if abs(root) < _INFINITY else None
-        return result.timed(known, self._seen.get("first"), float(told.time))
+        return result.timed(known, self._seen.get("first"), float(facts.time))
 
     def _beyond_licence(self, error: Exception) -> bool:
         return "Problem has too many" in str(error)

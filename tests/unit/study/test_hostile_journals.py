@@ -135,7 +135,7 @@ def test_a_result_outside_the_folder_is_not_read(tmp_path: Path, told: str) -> N
     assert not page.all("article")
     assert "--results FOLDER" in page.words
     row = read_study(journal).iloc[0].to_dict()
-    with pytest.raises(InputError, match=r"outside its folder.*results=FOLDER|cannot read"):
+    with pytest.raises(InputError, match=r"outside its folder.*results=FOLDER|must be the path"):
         read_result(journal, row)
 
 

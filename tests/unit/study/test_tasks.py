@@ -6,6 +6,7 @@ import pytest
 
 from milp_verix import InputError, Tolerances, load_network
 from milp_verix.study import tasks
+from milp_verix.study.journal import DONE, identity
 from milp_verix.study.study_inputs import Inputs, inputs_of
 from milp_verix.study.tasks import Setting, settings_of, tasks_of
 from tests.support.digits_example import images, network
@@ -90,6 +91,13 @@ def test_the_key_is_the_same_in_other_words() -> None:
         assert len({key(kind=kind, **way) for way in ways}) == 1
     groups = key(features=[list(range(64))]), key(features=np.arange(64))
     assert groups[0] != groups[1]
+
+
+def test_a_task_keeps_the_key_that_an_earlier_journal_has() -> None:
+    (task,) = tasks_of(network(), inputs_of(images()[:1], 64), [0], [setting(against=3)])
+    assert task.spelt not in {task.key, key(against=3)}
+    assert task.known_in({}).key == task.key
+    assert task.known_in({identity(task.spelt, 0): DONE}).key == task.spelt
 
 
 def test_the_key_depends_on_the_version(monkeypatch: pytest.MonkeyPatch) -> None:

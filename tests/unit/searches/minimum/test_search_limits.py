@@ -1,6 +1,7 @@
 """Limits of a search: techniques by name, and numbers that change no answer."""
 
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,12 @@ def test_one_technique_by_its_name() -> None:
 def test_a_number_of_another_kind_is_refused(value: object) -> None:
     with pytest.raises(InputError, match="most_free is an integer of at least 0"):
         SearchLimits(most_free=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [{"share_free": 0.5}, {"without": "subtrees"}])
+def test_what_is_gone_is_ignored_with_a_warning(given: dict[str, Any]) -> None:
+    with pytest.warns(FutureWarning, match="ignored"):
+        assert SearchLimits(**given) == SearchLimits()
 
 
 def test_an_unknown_limit_is_told_with_the_closest() -> None:
