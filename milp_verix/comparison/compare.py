@@ -368,7 +368,7 @@ def _checks_in(
         return None
     if not (isinstance(order, str) and order == "influence"):
         raise InputError("checks are answered as they are: leave order out")
-    return as_checks(checks, lambda free: features_in(free, problem, "checks"))
+    return as_checks(checks, lambda free: features_in(free, problem, "checks", ordered=True))
 
 
 def _digest_of(problem: ProblemData) -> str:

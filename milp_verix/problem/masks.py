@@ -13,13 +13,16 @@ from milp_verix.problem.problem import ProblemData
 from verix_encodings.arrays import BoolArray
 
 
-def features_in(given: Any, problem: ProblemData, argument: str) -> tuple[int, ...]:
+def features_in(
+    given: Any, problem: ProblemData, argument: str, *, ordered: bool = False
+) -> tuple[int, ...]:
     """Return the features in the set ``given``, ascending; errors tell the ``argument``.
 
-    It lists features by names or indices; or it is a mask: True and False by name, a list or an
-    array of them or of 0.0 and 1.0, or of 0 and 1 with two axes or more. A mask has an entry for
-    each coordinate, in the input's shape or in a row, for each pixel, or for each feature. Raises
-    ``InputError`` for any other value, and for a mask that covers part of a feature.
+    It lists features by names or indices, and keeps its order if ``ordered``; or it is a mask: True
+    and False by name, a list or an array of them or of 0.0 and 1.0, or of 0 and 1 with two axes or
+    more. A mask has an entry for each coordinate, in the input's shape or in a row, for each pixel,
+    or for each feature. Raises ``InputError`` for any other value, and for a mask that covers part
+    of a feature.
     """
     labels = problem.labels_for(given)
     listed = features_listed(given, labels, argument)
@@ -37,7 +40,8 @@ def features_in(given: Any, problem: ProblemData, argument: str) -> tuple[int, .
         return _features_in(array == 1, problem, argument)
     if not deep:
         indices = listed if isinstance(listed, Sequence) else array.tolist()
-        return tuple(sorted(problem.features.indices(indices, argument)))
+        found = problem.features.indices(indices, argument)
+        return tuple(found if ordered else sorted(found))
     values = f" from {array.min():g} to {array.max():g}" if array.size and kind in "iuf" else ""
     raise InputError(
         f"{argument}: a mask holds True and False, or 1 and 0; got {array.dtype}{values}. Of a "

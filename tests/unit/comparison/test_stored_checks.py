@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from milp_verix import InputError
+from milp_verix import InputError, compare
 from milp_verix.comparison.compare import checks_of, read_checks, write_checks
 from tests.support.digits_example import explained
+from tests.support.random_networks import dense_network, random_layers
 
 
 def test_checks_survive_a_file(tmp_path: Path) -> None:
@@ -55,3 +57,15 @@ def test_the_format_is_small(tmp_path: Path) -> None:
     write_checks(tmp_path / "checks.json", [[3, 1], []], 4)
     data = json.loads((tmp_path / "checks.json").read_text())
     assert data == {"schema": 1, "features": 4, "checks": [[3, 1], []]}
+
+
+def test_a_check_keeps_its_order(tmp_path: Path) -> None:
+    # an attack before the solvers is on the last feature of a check
+    model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    lists = [[4, 0], [2, 5, 1]]
+    found = compare(model, np.full(6, 0.5), epsilon=0.1, checks=lists, solvers=["phase"])
+    assert found.checks == ((4, 0), (2, 5, 1))
+    masked = compare(
+        model, np.full(6, 0.5), epsilon=0.1, checks=[np.arange(6) > 3], solvers=["phase"]
+    )
+    assert masked.checks == ((4, 5),)

@@ -99,7 +99,7 @@ MASKS: dict[str, tuple[Callable[[Any], Any], list[bool]]] = {
         lambda v: PROBLEM.export(v).program.column_lower.tolist(),
         [False, True, True],
     ),
-    "free of compare": (
+    "checks of compare": (
         lambda v: [*map(sorted, PROBLEM.compare(solvers=["leaves"], checks=[v]).checks or ())],
         [True, True, False],
     ),
