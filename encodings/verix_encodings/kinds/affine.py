@@ -28,7 +28,7 @@ from verix_encodings.arrays import (
     frozen,
     frozen_indices,
     relative_error,
-    sizes_of,
+    times_sizes,
 )
 from verix_encodings.blocks.layers import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
@@ -285,7 +285,8 @@ class Affine(Node):
         gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
         error = gamma * np.abs(self.bias)
         for source, matrix in self.terms:
-            error = error + sizes_of(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+            reach = errors[source] + gamma * bounds[source].magnitude
+            error = error + times_sizes(matrix, reach)[0]
         return error + self.deviation(lambda source: bounds[source].magnitude)
 
 
