@@ -50,10 +50,10 @@ def dense(matrix: Matrix) -> FloatArray:
 
 
 def times_sizes(matrix: Matrix, *vectors: FloatArray) -> list[FloatArray]:
-    """Return ``|M| v`` for each vector, without a second copy of a large sparse matrix."""
+    """Return ``|M| v`` for each vector or matrix, without a second copy of a large sparse matrix."""
     if isinstance(matrix, np.ndarray):
         return [np.abs(matrix) @ v for v in vectors]
-    results = [np.empty(matrix.shape[0]) for _ in vectors]
+    results = [np.empty((matrix.shape[0], *v.shape[1:])) for v in vectors]
     # blocks of rows that stay in the cache: writing all of |M| took longer than its products
     ends = np.arange(0, matrix.nnz, _BLOCK)
     starts = np.unique([0, *np.searchsorted(matrix.indptr, ends), matrix.shape[0]])

@@ -37,7 +37,9 @@ def test_products_with_absolute_values_block_by_block(
     vectors = rng.normal(size=(2, shape[1]))
     for form in (matrix, sp.csr_array(matrix), sp.csr_array(shape)):
         found = times_sizes(form, *vectors)
-        assert np.allclose(found, vectors @ np.abs(dense(form)).T, rtol=1e-14, atol=0)
+        expected = vectors @ np.abs(dense(form)).T
+        assert np.allclose(found, expected, rtol=1e-14, atol=0)
+        assert np.allclose(times_sizes(form, vectors.T)[0], expected.T, rtol=1e-14, atol=0)
 
 
 def with_relus(rng: np.random.Generator) -> Network:
