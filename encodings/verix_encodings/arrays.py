@@ -60,8 +60,9 @@ def times_sizes(matrix: Matrix, *vectors: FloatArray) -> list[FloatArray]:
     for first, last in itertools.pairwise(starts.tolist()):
         rows = matrix.indptr[first : last + 1]
         entries = slice(rows[0], rows[-1])
-        sizes = np.abs(matrix.data[entries]), matrix.indices[entries], rows - rows[0]
-        block = sp.csr_array(sizes, (last - first, matrix.shape[1]))
+        block = sp.csr_array((last - first, matrix.shape[1]))  # given the slice, it copies that
+        block.data, block.indices = np.abs(matrix.data[entries]), matrix.indices[entries]
+        block.indptr = rows - rows[0]
         for result, v in zip(results, vectors, strict=True):
             result[first:last] = block @ v
     return results
