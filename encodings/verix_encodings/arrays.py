@@ -50,7 +50,7 @@ def dense(matrix: Matrix) -> FloatArray:
 
 
 def times_sizes(matrix: Matrix, *vectors: FloatArray) -> list[FloatArray]:
-    """Return ``|M| v`` for each vector or matrix, without a second copy of a large sparse matrix."""
+    """Return ``|M| v`` for each vector or matrix, without another copy of a large ``M``."""
     if isinstance(matrix, np.ndarray):
         return [np.abs(matrix) @ v for v in vectors]
     results = [np.empty((matrix.shape[0], *v.shape[1:])) for v in vectors]
