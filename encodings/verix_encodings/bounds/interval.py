@@ -18,7 +18,7 @@ from verix_encodings.arrays import (
     count_of_entries,
     frozen,
     relative_error,
-    sizes_of,
+    times_sizes,
 )
 from verix_encodings.work import spend_entries
 
@@ -81,9 +81,9 @@ class Interval:
     def extremes(self, matrix: Matrix) -> tuple[FloatArray, FloatArray]:
         middle, half = self.lower / 2 + self.upper / 2, self.upper / 2 - self.lower / 2
         spend_entries(count_of_entries(matrix), 3)
-        weight = sizes_of(matrix)
-        centre, radius = matrix @ middle, weight @ half
-        error = relative_error(middle.size) * (weight @ (np.abs(middle) + half))
+        centre = matrix @ middle
+        radius, reach = times_sizes(matrix, half, np.abs(middle) + half)
+        error = relative_error(middle.size) * reach
         return centre - radius - error, centre + radius + error
 
     def greatest(self, matrix: Matrix) -> FloatArray:

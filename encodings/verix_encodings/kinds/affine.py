@@ -28,7 +28,7 @@ from verix_encodings.arrays import (
     frozen,
     frozen_indices,
     relative_error,
-    sizes_of,
+    times_sizes,
 )
 from verix_encodings.blocks.layers import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
@@ -198,7 +198,8 @@ class Affine(Node):
         for source, matrix in self.terms:
             lower, upper = of(source)
             middle += _times_transposed(lower / 2 + upper / 2, matrix)
-            radius += _times_transposed(upper / 2 - lower / 2, abs(matrix))
+            spend_product(matrix, lower.shape[0])
+            radius += times_sizes(matrix, (upper / 2 - lower / 2).T)[0].T
         return np.maximum(middle - radius, self.least), middle + radius
 
     @property
@@ -226,7 +227,7 @@ class Affine(Node):
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         total = np.abs(self.bias)
         for source, matrix in self.terms:
-            total = total + abs(matrix) @ magnitude(source)
+            total = total + times_sizes(matrix, magnitude(source))[0]
         return np.asarray(gamma * total + self.deviation(magnitude))
 
     def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
@@ -273,9 +274,8 @@ class Affine(Node):
         reach, error = np.abs(self.bias), np.zeros(self.bias.size)
         terms = 1
         for source, matrix in self.terms:
-            weight = abs(matrix)
-            error = error + weight @ before[source][0]
-            reach = reach + weight @ before[source][1]
+            off, most = times_sizes(matrix, *before[source])
+            error, reach = error + off, reach + most
             terms += matrix.shape[1]
         off = self.deviation(lambda source: before[source][1])
         return (error + off + relative_error(terms) * reach) * (1 + 1e-9), reach + off
@@ -285,7 +285,8 @@ class Affine(Node):
         gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
         error = gamma * np.abs(self.bias)
         for source, matrix in self.terms:
-            error = error + sizes_of(matrix) @ (errors[source] + gamma * bounds[source].magnitude)
+            reach = errors[source] + gamma * bounds[source].magnitude
+            error = error + times_sizes(matrix, reach)[0]
         return error + self.deviation(lambda source: bounds[source].magnitude)
 
 

@@ -17,6 +17,7 @@ and the float32 behind it if the last bit of ``f`` is zero, else the float64 bef
 Midpoints are exact in float64.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -139,8 +140,11 @@ class _Unfolded:
             return
         sides = tree.decision(node)
         low, high = known.get(feature, (-np.inf, np.inf))
-        first = np.searchsorted(sides.ends, low, side="right")
-        last = np.searchsorted(sides.ends, high, side="left")
+        # a chain of equalities comes here for each pair of its nodes: NumPy's calls cost too much
+        first, last = bisect_right(sides.ends, low), bisect_left(sides.ends, high)
+        if first == last:
+            self._todo.append((self._next(node, bool(sides.left[first])), known, child))
+            return
         here = sides.left[first : last + 1]
         jumps = first + np.flatnonzero(here[1:] != here[:-1])
         if jumps.size:

@@ -153,9 +153,9 @@ class BoxChecks:
     _bounds: tuple[BatchCrown, Boxes, FloatArray] | None = None
 
     def bound(self) -> None:
-        """Bound the widest box, unless bounds overflow, or margins depend on it."""
+        """Bound the widest box, unless time is up, bounds overflow, or margins depend on it."""
         problem, deadline = self.regions.problem, self.request.deadline
-        if problem.network.rounds_scores:
+        if problem.network.rounds_scores or deadline.passed():
             return
         lower, upper = self.regions.ends(self.regions.widest)
         mixed = problem.ball.mixed

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from tests.support.random_networks import random_graph
 from verix_encodings import Affine, Difference, Network, Relu, arrays, crown_bounds, encode
-from verix_encodings.arrays import dense, picked, placed
+from verix_encodings.arrays import dense, picked, placed, times_sizes
 from verix_encodings.bounds.interval import Interval
 
 
@@ -24,6 +24,22 @@ def test_a_matrix_holds_what_is_placed_and_picked(
     assert np.array_equal(dense(placed(7.0, rows, columns, (4, 5))), 7.0 * (expected != 0))
     for form in (expected, sp.csr_array(expected)):
         assert np.array_equal(dense(picked(form, np.array([3, 0]))), expected[:, [3, 0]])
+
+
+@pytest.mark.parametrize("block", [1, 5, 10**6])
+@pytest.mark.parametrize("shape", [(9, 7), (1, 7), (9, 1), (0, 7)])
+def test_products_with_absolute_values_block_by_block(
+    block: int, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "_BLOCK", block)
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=shape) * (rng.random(shape) < 0.4)  # has empty rows
+    vectors = rng.normal(size=(2, shape[1]))
+    for form in (matrix, sp.csr_array(matrix), sp.csr_array(shape)):
+        found = times_sizes(form, *vectors)
+        expected = vectors @ np.abs(dense(form)).T
+        assert np.allclose(found, expected, rtol=1e-14, atol=0)
+        assert np.allclose(times_sizes(form, vectors.T)[0], expected.T, rtol=1e-14, atol=0)
 
 
 def with_relus(rng: np.random.Generator) -> Network:

@@ -1,5 +1,6 @@
 """Trees in ONNX files give the scores and labels of onnxruntime, at both sides of thresholds."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,32 @@ def test_branches_that_meet_again(classes: int, seed: int) -> None:
             for at in (0, 15, 30):  # one step down in each tree: a leaf, and a node with leaves
                 attribute.ints[at + 3], attribute.ints[at + 1] = 9, 5
     require_same(model(node), rng)
+
+
+def test_a_long_chain_of_equalities_with_one_shared_leaf() -> None:
+    count = 1200  # exporters write a set of categories like that
+    node = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["scores"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=[0] * (count + 2),
+        nodes_nodeids=[*range(count + 2)],
+        nodes_featureids=[0] * (count + 2),
+        nodes_modes=["BRANCH_EQ"] * count + ["LEAF"] * 2,
+        nodes_values=[*np.arange(count, dtype=float), 0.0, 0.0],
+        nodes_truenodeids=[count] * count + [0, 0],
+        nodes_falsenodeids=[*range(1, count), count + 1, 0, 0],
+        nodes_missing_value_tracks_true=[0] * (count + 2),
+        target_treeids=[0, 0],
+        target_nodeids=[count, count + 1],
+        target_ids=[0, 0],
+        target_weights=[1.0, -1.0],
+    )
+    started = time.process_time()
+    require_same(model(node), np.random.default_rng(0))
+    assert time.process_time() - started < 3.0  # NumPy took longer for each pair
 
 
 def test_branches_that_meet_again_all_the_way_are_refused() -> None:
