@@ -435,7 +435,12 @@ def _moves(rows: sp.csc_array, still: FloatArray) -> BoolArray:
 
 def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:
     """Return the known values, with NaN, or "missing" as an imputer writes it, if it may be."""
-    values = [np.nan if v is not None and is_missing(v) else v for v in np.asarray(known).tolist()]
+    if any(value is None for value in known):  # to which NaN is another word, that it never saw
+        raise InputError(
+            f"the pipeline has an encoder that learnt None as a value of {entry.name}, and takes "
+            "NaN for another: fit it on frame.fillna(np.nan), as all missing values are NaN here"
+        )
+    values = [np.nan if is_missing(value) else value for value in np.asarray(known).tolist()]
     if entry.name not in columns.missing or any(map(is_missing, values)):
         return values
     return [*(v for v in values if not entry.fill == v == MISSING), np.nan]

@@ -103,7 +103,11 @@ class Features:
         given = features_listed(given, self.labels, argument)
         listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
         several: list[Any] = [*given] if listed and not isinstance(given, str) else [given]
-        return [self.index(one, argument) if isinstance(one, str) else one for one in several]
+        named = self._places  # 2020 is no index, and the name of a column: the error suggests it
+        return [
+            self.index(one, argument) if isinstance(one, str) or str(one) in named else one
+            for one in several
+        ]
 
     def indices(self, given: str | Sequence[str | int], argument: str) -> list[int]:
         """Return distinct features by name or index as indices; errors tell the ``argument``."""

@@ -319,7 +319,10 @@ def difference_of(before: Any, after: Any, but: tuple[str, ...] = (), word: str 
     ``but`` are names of parts that are not compared; ``word`` says which the second question is.
     """
     first, second = question_of(before), question_of(after)
-    for name in [*first, *(name for name in second if name not in first)]:
+    # parts that only a described question has are told last
+    for name in sorted(
+        {**first, **second}, key=lambda name: not (name in first and name in second)
+    ):
         one, other = first.get(name), second.get(name)
         if name not in but and one != other:
             texts = f"is {one}", f"{word} it is {other}"

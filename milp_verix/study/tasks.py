@@ -100,8 +100,10 @@ def settings_of(
     """
     for kind in kinds:
         require_one_of(FUNCTIONS, kind, "task")
-    if not kinds or not all(len(values) for values in grid.values()):
-        raise InputError("a study needs a task, and a value for each name in its grid")
+    if empty := [name for name, values in {"task": kinds, **grid}.items() if not len(values)]:
+        raise InputError(
+            f"a study needs a task, and a value for each name in its grid: {empty[0]} has none"
+        )
     for name, values in grid.items():
         if isinstance(values, str):
             raise InputError(f"{name} in the grid is a list of values, got {values!r}")

@@ -24,11 +24,9 @@ _LOOPS = (
 )
 _POOL = "it sums powers over windows; export it as Pow, AveragePool and Pow"
 _FUSED = "it is an operator of onnxruntime alone; export with standard ONNX operators"
-_LABELS = "it returns labels; name the output that holds the scores as output="
-_SORTS = (
-    "it picks values by their order; if it ends the model, name the output that holds the scores "
-    "as output=; MaxPool and ReduceMax are read"
-)
+_ENDS = "if it ends the model, name the output that holds the scores as output="
+_LABELS = f"it returns labels; {_ENDS}"
+_SORTS = f"it picks values by their order; {_ENDS}; MaxPool and ReduceMax are read"
 
 refusals: dict[str, str] = {
     "Hardmax": _JUMPS,

@@ -178,7 +178,8 @@ def _rule(
     if found.unknown_reason is not None:
         return None
     assert run.state is not None
-    return found, rows_inside(run.regions, run.state, table, found)
+    inside = rows_inside(run.regions, run.state, table, found)
+    return replace(found, rows=len(table), inside=int(inside.sum())), inside
 
 
 def _cover(

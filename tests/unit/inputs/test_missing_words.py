@@ -120,6 +120,10 @@ def test_a_word_that_an_encoder_has_learnt_as_missing_needs_no_name(table: pd.Da
     assert mv.Inputs.from_data(inputs.to_data()) == inputs
     with pytest.raises(mv.InputError, match="no value 'nan'"):
         inputs.row({**frame.iloc[0], "contract": "nan"})
+    frame["contract"] = frame.contract.astype(object).where(frame.contract.notna(), None)
+    pipeline = _fitted(frame, MODELS["linear"](), [OneHotEncoder()], marked=False)
+    with pytest.raises(mv.InputError, match="learnt None as a value of contract"):
+        mv.Inputs.from_pipeline(pipeline, frame)
 
 
 def test_rows_with_missing_words_are_counted_and_studied(

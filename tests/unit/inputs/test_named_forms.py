@@ -131,6 +131,15 @@ def test_features_are_listed_with_spaces_or_underscores() -> None:
         assert order.permutation == (0, 1, 2)
 
 
+def test_a_number_that_is_the_name_of_a_column_is_suggested_where_it_is_no_index() -> None:
+    table = TABLE.set_axis([2019, 2020, 2021], axis=1)
+    model = trees.DecisionTreeClassifier(max_depth=2).fit(table.to_numpy(), table[2021] > 2)
+    asked = {"epsilon": 9, "inputs": mv.Inputs.from_frame(table)}
+    assert mv.minimum(model, table.iloc[0], must=["2020"], **asked).explanation == (1, 2)
+    with pytest.raises(InputError, match=r"must: there is no feature 2020: .*mean '2020'"):
+        mv.minimum(model, table.iloc[0], must=[2020], **asked)
+
+
 def test_an_order_with_an_unknown_name_tells_it(model: Any) -> None:
     with pytest.raises(InputError, match="order: there is no feature 'id'"):
         mv.explain(model, GIVEN.iloc[0], epsilon=2, inputs=DESCRIBED, order=["age", "debt", "id"])

@@ -50,3 +50,5 @@ def test_what_is_no_part_of_a_question_may_differ() -> None:
     assert difference_of(plain, BASE, ("radii",)).startswith(
         "domain is (0.0, 90.0), now it is None"
     )
+    wider = replace(plain, epsilon=9.0)  # the description of radii that one has alone comes last
+    assert difference_of(BASE, wider) == "epsilon is 0.1, now it is 9.0"

@@ -154,7 +154,7 @@ def test_an_input_that_cannot_be_read_is_a_task_with_a_problem() -> None:
             "unknown task 'explian'; choose one of explain, minimum",
         ),
         ([], {"epsilon": [0.1]}, {}, "needs a task"),
-        (["explain"], {"epsilon": []}, {}, "a value for each name"),
+        (["explain"], {"epsilon": []}, {}, "a value for each name in its grid: epsilon has none"),
         (["contrastive"], {"epsilon": [0.1], "order": ["bound"]}, {}, "can take no 'order'"),
         (["explain"], {"epsilon": [0.1]}, {"progress": print}, "can take no 'progress'"),
         (["explain"], {"epsilon": [0.1]}, {"epsilon": 0.1}, "in the grid, and given beside it"),

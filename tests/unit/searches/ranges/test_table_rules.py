@@ -36,6 +36,7 @@ def test_rules_are_right_on_each_row_that_they_cover(seed: int, tmp_path: Path) 
             inside &= np.array([rule.holds(one, row) for row in rows])
         assert np.all(predicted[inside] == rule.prediction)
         before = int(covered.sum())
+        assert (rule.rows, rule.inside) == (len(rows), inside.sum())  # of all rows given
         covered |= inside
         counts.append(int(covered.sum()))
         assert counts[-1] > before

@@ -66,7 +66,7 @@ def test_an_unknown_operator(operator: str) -> None:
     [
         ("Hardmax", "it jumps"),
         ("LpPool", "it sums powers over windows"),
-        ("ArgMax", "it returns labels"),
+        ("ArgMax", "it returns labels; if it ends the model, name the output"),
     ],
 )
 def test_an_operator_refused_on_purpose(operator: str, reason: str) -> None:
