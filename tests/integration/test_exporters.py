@@ -39,7 +39,8 @@ def with_tail(network: OnnxNetwork, scores: NDArray[np.float64]) -> NDArray[np.f
 
 def test_every_exporter_is_here() -> None:
     assert len(NAMES) == 15
-    assert sum(path.stat().st_size for path in FIXTURES.iterdir()) < 60_000
+    others = [path for path in FIXTURES.iterdir() if path.suffix != ".json"]
+    assert sum(path.stat().st_size for path in others) < 60_000
 
 
 @pytest.mark.parametrize("name", NAMES)
