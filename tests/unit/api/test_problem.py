@@ -203,7 +203,7 @@ def test_each_method_has_the_options_of_its_one_liner(method: str, function: str
     assert {*own} - {"search"} <= {*whole}
     told, elsewhere = getattr(mv, function).__doc__, mv.explain.__doc__ or ""
     if function not in ("explain", "certify"):
-        assert "told by :func:`milp_verix.explain`." in told
+        assert "errors: see :func:`milp_verix.explain`." in told
         told += elsewhere
     for name in whole:
         assert f"    {name}: " in told or function == "certify"
