@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+from marked_tables import marked
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "encodings")]
 
@@ -19,7 +21,6 @@ from milp_verix.models.onnx.folding import FOLDED  # noqa: E402
 from milp_verix.models.onnx.registry import every_operator, refusals  # noqa: E402
 
 PAGE = ROOT / "docs" / "operators.md"
-_BEGIN, _END = "<!-- tables of {} begin -->", "<!-- tables of {} end -->"
 
 
 def tables() -> dict[str, str]:
@@ -29,14 +30,7 @@ def tables() -> dict[str, str]:
 
 def written(page: str) -> str:
     """Return the text of the page with these parts in it."""
-    for name, text in tables().items():
-        begin, end = _BEGIN.format(name), _END.format(name)
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise SystemExit(f"{PAGE} has no marks {begin!r} and {end!r}")
-        page = f"{before}{begin}\n{text}\n{end}{after}"
-    return page
+    return marked(page, tables(), "tables", PAGE)
 
 
 def _read() -> str:

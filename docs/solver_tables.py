@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 
+from marked_tables import marked
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "encodings")]
 
@@ -29,7 +31,6 @@ OWN: dict[str, OwnSolver] = {
     name: solver for name, solver in SOLVERS.items() if isinstance(solver, OwnSolver)
 }
 FACTS: dict[str, SolverFacts] = {name: solver.kind.facts for name, solver in OWN.items()}
-_BEGIN, _END = "<!-- table of {} begin -->", "<!-- table of {} end -->"
 
 _OTHERS = """\
 | `split` | branch and bound over boxes of inputs, a few hundred at a time, each with backward linear bounds; decides checks alone, HiGHS solves other programs | in process | bounds with rounding accounted for | always |
@@ -56,14 +57,7 @@ def tables() -> dict[str, str]:
 
 def written(page: str) -> str:
     """Return the text of the page with these tables in it."""
-    for name, text in tables().items():
-        begin, end = _BEGIN.format(name), _END.format(name)
-        before, _, rest = page.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            raise SystemExit(f"{PAGE} has no marks {begin!r} and {end!r}")
-        page = f"{before}{begin}\n{text}\n{end}{after}"
-    return page
+    return marked(page, tables(), "table", PAGE)
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
