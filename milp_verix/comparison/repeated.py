@@ -14,10 +14,11 @@ from milp_verix.results.comparison import Comparison, Pair, ProgramRecord
 from milp_verix.results.comparison_files import SCHEMA, record_of
 from milp_verix.results.json_format import read_data
 
-_WRITES = (
+_FILES = (
     *("--json", "--csv", "--each", "--plot", "--save-checks", "--disagreements", "--journal"),
     "--resume",
 )
+"""Options by which a run writes files, or goes on from one."""
 _CHOOSES = ("--most-checks", "--checks", "--order", "--transformation", "--traversal")
 _MOST = 20
 """Differences of one kind that are listed."""
@@ -32,7 +33,7 @@ def question_of_record(record: Mapping[str, Any]) -> list[str]:
     command = list(record.get("command") or ())
     if record.get("kind") != "comparison" or command[:1] != ["compare"]:
         raise InputError("--repeat takes the --json of a compare command of version 0.3 or later")
-    without = (*_WRITES, *(_CHOOSES if record["checks"] is not None else ()))
+    without = (*_FILES, *(_CHOOSES if record["checks"] is not None else ()))
     kept, skip = [], False
     for argument in command:
         name = argument.partition("=")[0]
