@@ -26,7 +26,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, never
@@ -130,7 +129,8 @@ def _optimised(
 
 def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     """Return ``rows`` in blocks whose arrays fit the memory, and narrow cones share."""
-    sparse = any(sp.issparse(matrix) for _, matrix in network.nodes[value - 1].matrices)
+    matrices = network.nodes[value - 1].matrices
+    sparse = any(not isinstance(matrix, np.ndarray) for _, matrix in matrices)
     most = _ENTRIES // (2 * max(network.sizes[: value + 1]))
     at_once = max(1, min(_NEIGHBOURS, most) if sparse else most)
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]

@@ -1,7 +1,8 @@
 """Array types shared by every module, frozen copies, and the rounding of sums.
 
-Matrices are either dense ``ndarray`` or ``scipy.sparse.csr_array``: both follow the same
-``@``, row-indexing and ``abs`` semantics, so most code need not ask which.
+Matrices are dense ``ndarray``, ``scipy.sparse.csr_array`` or, of large convolutions,
+:class:`~verix_encodings.convolution.Convolution`: all follow the same ``@``, row-indexing and
+``abs`` semantics, so most code need not ask which.
 """
 
 import itertools
@@ -12,10 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from verix_encodings.convolution import Convolution
+
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "FloatArray | sp.csr_array"
+Matrix: TypeAlias = "FloatArray | sp.csr_array | Convolution"
 
 # entries up to which a sparse matrix costs more to make than a dense one to compute with
 _SMALL = 4096
@@ -46,13 +49,18 @@ def frozen_indices(values: ArrayLike) -> IntArray:
 
 def dense(matrix: Matrix) -> FloatArray:
     """Return ``matrix`` as an ndarray."""
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(stored(matrix).toarray())
+
+
+def stored(matrix: Matrix) -> "FloatArray | sp.csr_array":
+    """Return ``matrix`` with all of its entries stored."""
+    return matrix.tocsr() if isinstance(matrix, Convolution) else matrix
 
 
 def times_sizes(matrix: Matrix, *vectors: FloatArray) -> list[FloatArray]:
     """Return ``|M| v`` for each vector or matrix, without another copy of a large ``M``."""
-    if isinstance(matrix, np.ndarray):
-        return [np.abs(matrix) @ v for v in vectors]
+    if isinstance(matrix, np.ndarray | Convolution):
+        return [abs(matrix) @ v for v in vectors]
     results = [np.empty((matrix.shape[0], *v.shape[1:])) for v in vectors]
     # blocks of rows that stay in the cache: writing all of |M| took longer than its products
     ends = np.arange(0, matrix.nnz, _BLOCK)
@@ -108,6 +116,8 @@ def compact(matrix: Matrix) -> Matrix:
 
     Small matrices are dense.
     """
+    if isinstance(matrix, Convolution):
+        return matrix
     rows, columns = matrix.shape
     if rows * columns <= _SMALL:
         return frozen(dense(matrix))

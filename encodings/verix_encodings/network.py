@@ -25,6 +25,7 @@ from verix_encodings.arrays import (
     picked,
     placed,
     relative_error,
+    stored,
 )
 from verix_encodings.bounds.interval import Interval, Late, never
 from verix_encodings.kinds.affine import Affine
@@ -248,7 +249,7 @@ def _product(inner: Matrix, matrix: Matrix) -> Matrix:
             read = inner[:, by_column.indices] * by_column.data
             result[:, held] = np.add.reduceat(read, by_column.indptr[held], axis=1)
         return result
-    return inner @ matrix
+    return stored(inner) @ matrix
 
 
 _MOST_VALUES = 4_000_000

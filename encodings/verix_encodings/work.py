@@ -9,6 +9,7 @@ differences of two of them are exact.
 from threading import local
 
 from verix_encodings.arrays import Matrix, count_of_entries
+from verix_encodings.convolution import Convolution
 
 UNITS_PER_SECOND = 1_000_000_000
 
@@ -49,7 +50,11 @@ def spend_calls(count: int) -> None:
 
 def spend_product(matrix: Matrix, columns: int = 1) -> None:
     """Count a product of ``matrix`` with so many columns."""
-    read, each = _SPARSE if not hasattr(matrix, "strides") else _DENSE
+    if isinstance(matrix, Convolution):
+        # windows are read into an array, which is multiplied as dense matrices are
+        spend_entries(matrix.places.size * columns, 4)
+    dense = isinstance(matrix, Convolution) or hasattr(matrix, "strides")
+    read, each = _DENSE if dense else _SPARSE
     _clock.units += _CALL + (read + each * columns) * count_of_entries(matrix) // 32
 
 

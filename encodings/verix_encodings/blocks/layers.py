@@ -81,7 +81,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed, stored
 from verix_encodings.bounds.interval import Interval, Pair, Range
 from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
 
@@ -94,7 +94,7 @@ def substitute(
     blocks, columns = [], []
     for source, matrix in terms:
         constant += matrix @ values[source].constant
-        blocks.append(matrix @ values[source].matrix)
+        blocks.append(stored(matrix) @ values[source].matrix)
         columns.append(values[source].columns)
     if not blocks:
         empty = sp.csr_array((bias.size, 0))

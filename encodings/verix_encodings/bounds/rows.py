@@ -97,7 +97,7 @@ def product(c: Coefficients, matrix: Matrix) -> Rows:
     if isinstance(c, Patch):
         entries, part = c.entries, matrix[c.columns]
     spend_product(part, entries.shape[0])
-    if isinstance(part, np.ndarray):
+    if not sp.issparse(part):
         return np.asarray(entries @ part)
     columns, part = _renumbered(part)
     result = np.asfortranarray(entries) @ part

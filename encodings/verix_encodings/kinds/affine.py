@@ -34,6 +34,7 @@ from verix_encodings.blocks.layers import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
 from verix_encodings.bounds.lines import ByValue, Products, Replaced
 from verix_encodings.bounds.rows import Coefficients, Phases, absolute, product, reached
+from verix_encodings.convolution import Convolution
 from verix_encodings.kinds.node import (
     Arrays,
     BySource,
@@ -209,7 +210,9 @@ class Affine(Node):
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
         """Return the first entry that each row of the first sparse matrix reads."""
         for _, matrix in self.terms:
-            if not isinstance(matrix, np.ndarray):
+            if isinstance(matrix, Convolution):
+                return matrix.row_starts
+            if sp.issparse(matrix):
                 return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
         return None
 

@@ -13,6 +13,9 @@ import numpy as np
 
 import verix_encodings as ve
 from milp_verix.models.onnx.symbol import (
+    COMPUTED,
+    UNDERFLOW,
+    Constant,
     Shape,
     Symbol,
     Tail,
@@ -26,6 +29,7 @@ from milp_verix.models.onnx.symbol import (
 from verix_encodings import Affine, Network, Node, Relu, Step
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.curves import LOG, SQRT, SQUARE, SmoothFunction
+from verix_encodings.convolution import Convolution
 
 MASKED = -(2.0**1000)
 """A score of −∞: half of it is still beyond all numbers of models that do not overflow."""
@@ -85,6 +89,21 @@ class Builder:
         """
         value = self._affine.get(token, value)
         return value if self._number is None or value is None else self._number.get(value)
+
+    def convolution(
+        self, x: Symbol, kernels: Constant, places: IntArray, bias: Constant, shape: Shape
+    ) -> Symbol:
+        """Append ``C x + bias`` without storing ``C``; return it, in ``shape``.
+
+        ``C`` has the ``kernels`` (G, M, K) at the ``places`` (G, K, P) of ``x``, negative where
+        they are padding (:class:`~verix_encodings.convolution.Convolution`); ``bias`` is (G M,).
+        """
+        read = np.where(places < 0, x.size, places).astype(np.int32)
+        matrix = Convolution(kernels.astype(np.float64), read, x.size)
+        shifts = np.repeat(bias.astype(np.float64), matrix.shape[0] // bias.size)
+        rounding = COMPUTED * abs(matrix).sum(axis=1) + UNDERFLOW, COMPUTED * np.abs(shifts)
+        node = Affine(((self.value(x), matrix),), shifts, rounding)
+        return value_symbol(self.append(node), shape)
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""

@@ -17,7 +17,7 @@ from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.relaxation import Restriction
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import Affine, Network, interval_bounds
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, count_of_entries, dense
 from verix_encodings.network import batch_outputs
 from verix_encodings.safe_bounds import evaluation_error
 from verix_encodings.scenario import SLACK, network_of_selection
@@ -140,7 +140,7 @@ class NodeEnumeration:
         # multiplications for one set: maps of the input are folded to one column a free feature
         nodes = incumbent.perturbations.margins.nodes
         terms = [term for node in nodes for term in node.matrices]
-        self._entries = sum(matrix.size for source, matrix in terms if source != 0)
+        self._entries = sum(count_of_entries(matrix) for source, matrix in terms if source != 0)
         self._folded = sum(matrix.shape[0] for source, matrix in terms if source == 0)
 
     def refute(

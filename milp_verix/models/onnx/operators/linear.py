@@ -17,6 +17,7 @@ from milp_verix.models.onnx.symbol import (
     Tensor,
     add,
     as_symbol,
+    by_windows,
     check_elements,
     check_nonzeros,
     dot,
@@ -118,6 +119,14 @@ def conv(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Te
             f"weights of shape {w.shape} in {group} groups do not fit an input {x.shape}"
         )
     columns = windows(node, x.indices, kernel)
+    output = columns.shape[2 : 2 + spatial]
+    if by_windows(w.size * prod(output), w.shape[0] // group) and x.shape[0] == 1:
+        places = np.moveaxis(columns[0], range(1, 1 + spatial), range(-spatial, 0))
+        check_nonzeros(places.size)
+        kernels = w.reshape(group, w.shape[0] // group, -1)
+        read = places.reshape(*kernels.shape[::2], prod(output))
+        biases = np.zeros(w.shape[0]) if b is None else b
+        return node.builder.convolution(x, kernels, read, biases, (1, w.shape[0], *output))
     # To (N, group, 1, *output, C / group, *K) and (group, M / group, *1, C / group, *K).
     columns = columns.reshape(x.shape[0], group, w.shape[1], *columns.shape[2:])
     columns = np.moveaxis(columns, 2, 2 + spatial)[:, :, None]
