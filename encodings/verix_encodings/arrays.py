@@ -18,7 +18,7 @@ from verix_encodings.convolution import Convolution
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = "FloatArray | sp.csr_array | Convolution"
+Matrix: TypeAlias = "FloatArray | sp.csr_array"
 
 # entries up to which a sparse matrix costs more to make than a dense one to compute with
 _SMALL = 4096
@@ -49,17 +49,19 @@ def frozen_indices(values: ArrayLike) -> IntArray:
 
 def dense(matrix: Matrix) -> FloatArray:
     """Return ``matrix`` as an ndarray."""
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(stored(matrix).toarray())
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
-def stored(matrix: Matrix) -> "FloatArray | sp.csr_array":
+def stored(matrix: Matrix) -> Matrix:
     """Return ``matrix`` with all of its entries stored."""
     return matrix.tocsr() if isinstance(matrix, Convolution) else matrix
 
 
 def times_sizes(matrix: Matrix, *vectors: FloatArray) -> list[FloatArray]:
     """Return ``|M| v`` for each vector or matrix, without another copy of a large ``M``."""
-    if isinstance(matrix, np.ndarray | Convolution):
+    if isinstance(matrix, np.ndarray):
+        return [np.abs(matrix) @ v for v in vectors]
+    if isinstance(matrix, Convolution):
         return [abs(matrix) @ v for v in vectors]
     results = [np.empty((matrix.shape[0], *v.shape[1:])) for v in vectors]
     # blocks of rows that stay in the cache: writing all of |M| took longer than its products

@@ -46,7 +46,7 @@ class Convolution:
     @property
     def nnz(self) -> int:
         """Number of entries that a stored matrix has at most."""
-        return self.kernels.shape[1] * self.places.size
+        return int(self.kernels.shape[1]) * self.places.size
 
     @property
     def T(self) -> "Transposed":  # noqa: N802 - as arrays have it
@@ -77,7 +77,7 @@ class Convolution:
         padded = padded.reshape(-1, columns)
         result = np.empty((groups, channels, self.places.shape[2], columns))
         for some in self._blocks(columns):
-            read = padded[self.places[:, :, some]].reshape(groups, size, -1)
+            read = padded.take(self.places[:, :, some], axis=0).reshape(groups, size, -1)
             result[:, :, some] = (self.kernels @ read).reshape(groups, channels, -1, columns)
         return result.reshape(-1, *right.shape[1:])
 
@@ -125,6 +125,10 @@ class Convolution:
         found = sp.csr_array((entries[kept], read[kept], starts), shape=(chosen.size, self.width))
         found.sort_indices()
         return found[:, columns] if isinstance(key, tuple) else found
+
+    def toarray(self) -> NDArray[np.float64]:
+        """Return all entries."""
+        return np.asarray(self.tocsr().toarray())
 
     def tocsr(self) -> sp.csr_array:
         """Return the stored matrix."""

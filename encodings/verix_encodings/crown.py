@@ -238,8 +238,10 @@ def neurons_to_tighten(
     ReLU the bounds are the same.
     """
     positive = np.maximum(interval.lower, 0.0), np.maximum(interval.upper, 0.0)
-    found = [node.compared(*positive) for node in behind.get(value, [])]
-    return np.unique(np.concatenate([undecided(readers.get(value, []), interval), *found]))
+    chosen = left_open(readers.get(value, []), interval.lower, interval.upper)
+    for node in behind.get(value, []):
+        chosen[node.compared(*positive)] = True
+    return np.flatnonzero(chosen)
 
 
 def _tightened(

@@ -212,7 +212,7 @@ class Affine(Node):
         for _, matrix in self.terms:
             if isinstance(matrix, Convolution):
                 return matrix.row_starts
-            if sp.issparse(matrix):
+            if not isinstance(matrix, np.ndarray):
                 return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
         return None
 

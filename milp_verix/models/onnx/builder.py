@@ -34,13 +34,13 @@ from verix_encodings.convolution import Convolution
 MASKED = -(2.0**1000)
 """A score of −∞: half of it is still beyond all numbers of models that do not overflow."""
 
-_MOVING = {"Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze"}
-_MOVING |= {"Cast", "Dropout", "Identity", "Transpose", "Unsqueeze"}
+MOVING = {"Concat", "Expand", "Flatten", "Gather", "Reshape", "Slice", "Split", "Squeeze"}
+MOVING |= {"Cast", "Dropout", "Identity", "Transpose", "Unsqueeze"}
 
-GIVEN = frozenset(_MOVING | {"Add", "Attention", "Where"})
+GIVEN = frozenset(MOVING | {"Add", "Attention", "Where"})
 """Operators that take constants of −∞."""
 
-READERS = frozenset(_MOVING | {"Add", "Softmax", "Where"})
+READERS = frozenset(MOVING | {"Add", "Softmax", "Where"})
 """Operators that take scores of −∞, to carry them on or to leave them out."""
 
 

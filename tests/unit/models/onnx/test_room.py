@@ -6,7 +6,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from milp_verix import ModelError, load_network
-from milp_verix.models.onnx import trace, trace as room
+from milp_verix.models.onnx import symbol, trace, trace as room
+from verix_encodings.convolution import Convolution
 
 
 def network(side: int, kernel: int = 3) -> onnx.ModelProto:
@@ -43,6 +44,35 @@ def test_the_estimate_counts_the_weights_of_all_windows(monkeypatch: pytest.Monk
     monkeypatch.setattr(room, "free_memory", lambda: needed - 1)
     with pytest.raises(ModelError, match=f"{count:,} entries of its convolutions"):
         load_network(network(side))
+
+
+def test_windows_take_the_room_of_their_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbol, "STORED", 0)
+    monkeypatch.setattr(symbol, "_CHANNELS", 1)
+    side = 64
+    count = side**2 * 27 + (side // 2) ** 2 * 36
+    needed = room._KEPT_PLACE * count + room._PLACE_READ * side**2 * 27
+    monkeypatch.setattr(room, "free_memory", lambda: needed)
+    built = load_network(network(side)).ir
+    matrices = [m for one in built.nodes for _, m in one.matrices if isinstance(m, Convolution)]
+    assert sum(matrix.places.size for matrix in matrices) == count
+    monkeypatch.setattr(room, "free_memory", lambda: needed - 1)
+    with pytest.raises(ModelError, match=f"{count:,} entries of its convolutions"):
+        load_network(network(side))
+
+
+def test_a_network_of_too_many_numbers_is_refused_with_what_fits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = sum(load_network(network(200)).ir.sizes)
+    monkeypatch.setattr(room, "_MOST_VALUES", values // 2)
+    monkeypatch.setattr(trace, "Builder", None)
+    with pytest.raises(ModelError, match=r"an input of (\d+) x \1 would fit") as refused:
+        load_network(network(200))
+    side = int(str(refused.value).split(" x ")[1].split()[0])
+    assert 130 < side < 170
+    monkeypatch.undo()
+    assert sum(load_network(network(side)).ir.sizes) < 0.8 * values
 
 
 def test_what_fits_is_told_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
+from milp_verix import explain, minimum
+from milp_verix.models.onnx import symbol
 from tests.support.onnx_models import (
     DOUBLE,
     FLOAT,
@@ -16,7 +19,9 @@ from tests.support.onnx_models import (
     node,
     weights,
 )
-from verix_encodings import Affine, Relu
+from verix_encodings import Affine, Relu, alpha_bounds, crown_bounds
+from verix_encodings.bounds.interval import Interval
+from verix_encodings.convolution import Convolution
 
 
 def transposed(shape: tuple[int, int], flag: int) -> tuple[int, int]:
@@ -181,16 +186,81 @@ def test_a_changed_value_is_not_taken_for_the_value(tmp_path: Path, change: str)
     ],
 )
 @pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("windows", [True, False])
 def test_conv(
     tmp_path: Path,
     shape: tuple[int, ...],
     kernel: tuple[int, ...],
     attributes: dict[str, object],
     bias: bool,
+    windows: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if windows:
+        never_stored(monkeypatch)
     conv = node("Conv", ["x", "W", "b"] if bias else ["x", "W"], ["y"], **attributes)
     constants = {"W": weights(*kernel), "b": weights(kernel[0], seed=2)}
-    assert_runs(tmp_path, conv, shape=shape, constants=constants, elem=FLOAT)
+    network = assert_runs(tmp_path, conv, shape=shape, constants=constants, elem=FLOAT)
+    matrices = [matrix for one in network.ir.nodes for _, matrix in one.matrices]
+    held = any(isinstance(matrix, Convolution) for matrix in matrices)
+    assert held == (windows and shape[0] == 1)
+
+
+def never_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold all convolutions of single images by their windows."""
+    monkeypatch.setattr(symbol, "STORED", 0)
+    monkeypatch.setattr(symbol, "_CHANNELS", 1)
+
+
+def image_network() -> onnx.ModelProto:
+    """Return convolutions with a residual connection, strides, groups, maxima and means."""
+    nodes = [
+        node("Conv", ["x", "A", "a"], ["h"], pads=[1, 1, 1, 1]),
+        node("Relu", ["h"], ["r"]),
+        node("Conv", ["r", "B"], ["k"], pads=[1, 1, 1, 1], group=2),
+        node("Add", ["r", "k"], ["s"]),
+        node("Relu", ["s"], ["t"]),
+        node("MaxPool", ["t"], ["m"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["m", "C", "c"], ["u"]),
+        node("Flatten", ["u"], ["f"]),
+        node("Relu", ["f"], ["v"]),
+        node("Gemm", ["v", "D"], ["y"]),
+    ]
+    constants = {
+        "A": weights(4, 1, 3, 3),
+        "a": weights(4),
+        "B": weights(4, 2, 3, 3, seed=1),
+        "C": weights(3, 4, 2, 2, seed=2),
+        "c": weights(3, seed=3),
+        "D": weights(12, 3, seed=4),
+    }
+    return build(nodes, inputs={"x": (1, 1, 6, 6)}, constants=constants, elem=FLOAT)
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+def test_convolutions_by_windows_have_the_bounds_and_answers_of_stored_ones(
+    norm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = np.random.default_rng(0).random((1, 1, 6, 6)).astype(np.float32)
+    ways = {"linf": 0.05, "l1": 0.4, "l2": 0.15}
+    asked = {"epsilon": ways[norm], "norm": norm, "solver": "highs", "time_limit": 60}
+    found = []
+    for windows in (False, True):
+        if windows:
+            never_stored(monkeypatch)
+        network = loaded(image_network(), tmp_path)
+        region = Interval(x.reshape(-1) - 0.05, x.reshape(-1) + 0.05)
+        # intervals forget that a residual connection and its convolution read one value
+        bounds = [method(network.ir, region) for method in (crown_bounds, alpha_bounds)]
+        ends = [(one[-1].lower, one[-1].upper) for one in bounds]
+        explained = explain(network, x, **asked)
+        few = minimum(network, x, features=np.arange(36).reshape(x.shape) // 6, **asked)
+        sizes = explained.explanation, explained.unknown, few.explanation
+        found.append((ends, *sizes))
+    (ends, *stored), (other, *by_windows) = found
+    assert np.allclose(ends, other, atol=1e-9)
+    assert stored == by_windows
+    assert 0 < len(stored[0]) < 36
 
 
 def test_affine_operators_fold_into_one_node(tmp_path: Path) -> None:
