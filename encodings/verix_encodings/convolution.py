@@ -66,6 +66,28 @@ class Convolution:
     def __neg__(self) -> "Convolution":
         return replace(self, kernels=-self.kernels)
 
+    def dual_norms(self, norm: int, columns: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Bound from above ``max {r·d : ‖d‖_p ≤ 1}`` of each row ``r``, ``d`` zero elsewhere.
+
+        ``norm`` is ``p``, 1 or 2; ``columns``, shape (width,), are those in which ``d`` may differ
+        from zero. The largest entry of a row for ``p = 1``, its length for ``p = 2``.
+        """
+        largest = np.abs(self.kernels).max(axis=2, keepdims=True)
+        if norm == 2:
+            # in units of the largest entry, so that squares are too small only where they are lost
+            unit = np.where(largest > 0, largest, 1.0)
+            lengths = np.sqrt(
+                replace(self, kernels=(self.kernels / unit) ** 2) @ columns.astype(float)
+            )
+            rounded = lengths * (1.0 + 2.0**-52 * (8 + self.kernels.shape[2])) + 2.0**-400
+            return (rounded.reshape(*unit.shape[:2], -1) * unit * (1.0 + 2.0**-50)).reshape(-1)
+        result = np.zeros((*largest.shape[:2], self.places.shape[2]))
+        free = np.append(columns, False)
+        for k in range(self.kernels.shape[2]):
+            met = np.abs(self.kernels[:, :, k, None]) * free[self.places[:, k]][:, None]
+            np.maximum(result, met, out=result)
+        return result.reshape(-1)
+
     def sum(self, axis: int) -> NDArray[np.float64]:
         """Return the sums of the rows, ``axis=1``."""
         assert axis == 1

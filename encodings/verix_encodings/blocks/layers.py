@@ -81,20 +81,37 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, Matrix, placed, stored
-from verix_encodings.bounds.interval import Interval, Pair, Range
+from verix_encodings.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    count_of_entries,
+    placed,
+    stored,
+)
+from verix_encodings.bounds.interval import Interval, Late, Pair, Range
 from verix_encodings.program import LEAST_BIG_M, Expressions, ProgramBuilder
+
+_ENTRIES_AT_ONCE = 1 << 22
+"""Entries of a matrix that are multiplied between two looks at the time, half a second."""
 
 
 def substitute(
-    terms: Sequence[tuple[int, Matrix]], bias: FloatArray, values: Sequence[Expressions]
+    terms: Sequence[tuple[int, Matrix]],
+    bias: FloatArray,
+    values: Sequence[Expressions],
+    late: Late,
 ) -> Expressions:
-    """Return ``Σ_k M_k v_k + b``, ``terms`` and ``bias``, in the columns of ``values``."""
+    """Return ``Σ_k M_k v_k + b``, ``terms`` and ``bias``, in the columns of ``values``.
+
+    Raises ``TimeoutError`` once ``late()``.
+    """
     constant: FloatArray = bias.copy()
     blocks, columns = [], []
     for source, matrix in terms:
         constant += matrix @ values[source].constant
-        blocks.append(stored(matrix) @ values[source].matrix)
+        blocks.append(_substituted(matrix, values[source].matrix, late))
         columns.append(values[source].columns)
     if not blocks:
         empty = sp.csr_array((bias.size, 0))
@@ -103,6 +120,19 @@ def substitute(
         return Expressions(columns[0], blocks[0], constant)
     joined = sp.hstack([sp.csr_array(block) for block in blocks], format="csr")
     return Expressions(np.concatenate(columns), joined, constant)
+
+
+def _substituted(matrix: Matrix, inner: Matrix, late: Late) -> Matrix:
+    """Return ``matrix @ inner``, of large ones block by block."""
+    rows = max(_ENTRIES_AT_ONCE * matrix.shape[0] // max(count_of_entries(matrix), 1), 1)
+    if isinstance(matrix, np.ndarray) or rows >= matrix.shape[0]:
+        return stored(matrix) @ inner
+    parts = []
+    for first in range(0, matrix.shape[0], rows):
+        if late():
+            raise TimeoutError("time is up before the program is complete")
+        parts.append(sp.csr_array(matrix[first : first + rows] @ inner))
+    return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
 def define(

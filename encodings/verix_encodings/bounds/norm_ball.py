@@ -27,8 +27,10 @@ from verix_encodings.arrays import (
     Matrix,
     frozen,
     relative_error,
+    times_sizes,
 )
 from verix_encodings.bounds.interval import Interval
+from verix_encodings.convolution import Convolution
 from verix_encodings.work import spend_entries
 
 _ROWS_AT_ONCE = 256
@@ -68,6 +70,8 @@ class NormBall:
         return -self.greatest(-matrix), self.greatest(matrix)
 
     def greatest(self, matrix: Matrix) -> FloatArray:
+        if isinstance(matrix, Convolution):
+            return self._greatest_of_windows(matrix)
         parts = [np.zeros(0)]
         for start in range(0, matrix.shape[0], _ROWS_AT_ONCE):
             rows = matrix[start : start + _ROWS_AT_ONCE, :]
@@ -77,6 +81,13 @@ class NormBall:
                 along = self._moves(*self._packed(rows))
             parts.append(self._bound(rows, along))
         return np.concatenate(parts)
+
+    def _greatest_of_windows(self, matrix: Convolution) -> FloatArray:
+        """Bound the rows over the box, and over the ball alone: its own λ for each is too much."""
+        [size] = times_sizes(matrix, np.abs(self.centre))
+        reach = self.radius * matrix.dual_norms(self.norm, self._free)
+        error = relative_error(self.centre.size) * (size + reach)
+        return np.minimum(self.box.greatest(matrix), matrix @ self.centre + reach + error)
 
     def _packed(self, rows: sp.csr_array) -> tuple[FloatArray, IntArray]:
         """Return the entries of each row, 0 behind the last one and where fixed, and their columns.

@@ -271,7 +271,7 @@ class Affine(Node):
 
     def rows(self, context: EncodingContext) -> Expressions:
         """Return the map as expressions in the columns of its sources: it needs no rows."""
-        return substitute(self.terms, self.bias, context.values)
+        return substitute(self.terms, self.bias, context.values, context.late)
 
     def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
         reach, error = np.abs(self.bias), np.zeros(self.bias.size)

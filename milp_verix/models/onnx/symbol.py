@@ -33,7 +33,7 @@ UNDERFLOW = 2.0**-900
 MAX_ELEMENTS = 10**7
 MAX_NONZEROS = 2 * 10**8
 
-STORED, _CHANNELS = 1 << 22, 8
+STORED, _CHANNELS = 1 << 20, 8
 """Entries up to which the matrix of a convolution is stored, and its fewest channels of a group
 otherwise: products by windows took 0.05 to 0.5 of the time of stored ones, 3 to 16 with one."""
 
