@@ -80,7 +80,8 @@ class Convolution:
                 replace(self, kernels=(self.kernels / unit) ** 2) @ columns.astype(float)
             )
             rounded = lengths * (1.0 + 2.0**-52 * (8 + self.kernels.shape[2])) + 2.0**-400
-            return (rounded.reshape(*unit.shape[:2], -1) * unit * (1.0 + 2.0**-50)).reshape(-1)
+            found = rounded.reshape(*unit.shape[:2], -1) * unit * (1.0 + 2.0**-50)
+            return np.asarray(found.reshape(-1))
         result = np.zeros((*largest.shape[:2], self.places.shape[2]))
         free = np.append(columns, False)
         for k in range(self.kernels.shape[2]):
