@@ -306,8 +306,11 @@ def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
     if not words or not all(isinstance(word, str) and word for word in words):
         raise InputError(f"{name}: values are a list of texts, none empty, got {shown(values)}")
     if twice := next((word for word, count in Counter(words).items() if count > 1), None):
-        way = ", for NaN, None or a word of its own: write one word for all" * (twice == MISSING)
-        raise InputError(f"{name}: the value {twice!r} is listed twice{way}")
+        way = (
+            f", for NaN and a word of its own: fit on a df after df[{name!r}] = df[{name!r}].map("
+            f"lambda one: 'not given' if one == {MISSING!r} else one), and give its rows"
+        )
+        raise InputError(f"{name}: the value {twice!r} is listed twice{way * (twice == MISSING)}")
     return words
 
 
