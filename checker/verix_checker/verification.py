@@ -14,17 +14,23 @@ from verix_checker.trees import TreeClaim
 from verix_checker.words import words
 
 
+ORDER = "this is another network, or none: name the model first, then its proof"
+
+
 def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
     """Yield a line for each thing verified; raise an error at the first that fails.
 
     ``beside`` holds the content of files with weights of the network.
     """
-    result = isinstance(proof, dict) and "claim" not in proof and "kind" in proof
+    other = isinstance(proof, dict) and {*proof} & {"kind", "learner", "inputs", "claim"} - {
+        "claim"
+    }
+    seen = "a result of milp-verix" if other and "kind" in proof else "another file"
     how = "milp-verix certify RESULT MODEL --output proof.json makes a certificate of it"
-    require(not result, f"this is a result of milp-verix, not its proof: {how}")
+    require(not other, f"this is {seen}, not its proof: name the model first; {how}")
     proof = PROOF(proof)
     trees, shown, stated = proof["trees"], proof["points"], proof["claim"]
-    require(hashlib.sha256(model).hexdigest() == stated["sha256"], "this is another network")
+    require(hashlib.sha256(model).hexdigest() == stated["sha256"], ORDER)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
     require(hashes == stated.get("beside", {}), "weights beside the network are others")
     parts = {"minimum", "no_part", "importance"}

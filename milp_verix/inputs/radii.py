@@ -276,6 +276,16 @@ def _radius(feature: Feature, given: object, what: str) -> float:
     return radius
 
 
+def radius_as_told(text: str) -> float | str:
+    """Return the number in a text; a relative radius, or another text, in one spelling."""
+    if match := _RELATIVE.fullmatch(text):
+        return f"{Fraction(match[1])}{match[2]}"
+    try:
+        return number_in(text)
+    except InputError:
+        return text
+
+
 def _relative(feature: Feature, given: str, match: re.Match[str]) -> float:
     """Return the radius that a share of the range, or a number of standard deviations, is."""
     if feature.kind == "fixed":
