@@ -305,6 +305,17 @@ def number_in(text: str | float) -> float:
         raise InputError(f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255.") from error
 
 
+def refuse_file(given: Any, what: str) -> None:
+    """Raise ``InputError`` where the argument ``what`` is the path of a file with its numbers."""
+    if isinstance(given, PathLike) or (
+        isinstance(given, str) and given.endswith((".npy", ".json"))
+    ):
+        raise InputError(
+            f"{what} is the path {shown(str(given))}, expected numbers: read the file first, by "
+            "numpy.load, json.loads or pandas.read_csv"
+        )
+
+
 def radius_in(text: str | float) -> float | str:
     """Return the radius in a text: a number; ``10%`` of ranges or ``0.5sd`` as they are."""
     relative = isinstance(text, str) and text.strip().endswith(("%", "sd"))

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.arguments import number_in
+from milp_verix.base.arguments import number_in, refuse_file
 from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -255,6 +255,7 @@ def make_ball(
     try:
         radius = number_in(epsilon)
     except InputError as error:
+        refuse_file(epsilon, "epsilon")
         raise InputError(
             f"epsilon must be a number, got {epsilon!r}: give one such as 0.05 or '8/255'; shares "
             "such as '10%' need a description, inputs="

@@ -321,3 +321,20 @@ def nested() -> list[Any]:
     found: list[Any] = [1]
     found.append(found)
     return found
+
+
+@pytest.mark.parametrize("path", ["radii.npy", Path("radii.npy"), Path("radii")])
+def test_a_path_in_the_place_of_radii_is_to_be_read_first(
+    network: Any, path: Any, tmp_path: Path
+) -> None:
+    described = mv.Inputs.from_frame(pd.DataFrame(ROWS, columns=[*"abcd"]))
+    told = r"is the path 'radii.*', expected numbers: read the file first, by numpy\.load"
+    for options in ({}, {"inputs": described}):
+        with pytest.raises(mv.InputError, match=f"epsilon {told}"):
+            mv.explain(network, ROWS[0], epsilon=path, **options)
+        with pytest.raises(mv.InputError, match=f"epsilons {told}"):
+            mv.epsilon_sweep(network, ROWS[0], epsilons=[path], **options)
+        with pytest.raises(mv.InputError, match=f"epsilon {told}"):
+            mv.explain_many(
+                network, ROWS[:2], epsilon=path, journal=tmp_path / "j.jsonl", **options
+            )
