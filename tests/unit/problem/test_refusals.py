@@ -97,8 +97,18 @@ def test_a_long_line_keeps_its_beginning_and_its_remedy() -> None:
 def test_bytes_beside_a_unit_domain_are_divided_by_255(network: Any) -> None:
     with pytest.raises(mv.InputError, match=r"rescale the input \(x / 255, if it is 0 to 255\)"):
         mv.explain(network, np.array([0.0, 17.0, 255.0, 3.0]), epsilon=0.1)
-    with pytest.raises(mv.InputError, match="rescale the input, or give the domain"):
-        mv.explain(network, np.array([0.0, -1.0, 255.0, 3.0]), epsilon=0.1)
+    for x, way in (
+        ([0.0, -1.0, 255.0, 3.0], r"such as domain=\(-1, 255\), or scale the input as that data"),
+        ([0.0, 1.02, 0.5, 0.1], r"the domain of the model's data, such as domain=\(0, 1\.02\)"),
+        ([0.0, 16.0, 7.0, 3.0], r"such as domain=\(0, 16\), or scale"),
+        ([0.0, 1.0000001, 0.5, 0.1], r"by rounding, it seems; numpy\.clip\(x, 0, 1\) is inside"),
+        ([-1e-9, 0.3, 0.5, 0.1], r"numpy\.clip\(x, 0, 1\)"),
+    ):
+        with pytest.raises(mv.InputError, match=way):
+            mv.explain(network, np.array(x), epsilon=0.1)
+    ends = np.zeros(4), np.array([1.0, 1, 1, 2])
+    with pytest.raises(mv.InputError, match=r"numpy\.clip\(x, lower, upper\)"):
+        mv.explain(network, np.array([0.0, 1.0000001, 0.5, 0.1]), epsilon=0.1, domain=ends)
 
 
 def test_a_row_outside_of_the_ranges_is_told_how_to_widen_them() -> None:
