@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -348,3 +349,34 @@ def test_a_path_in_the_place_of_radii_is_to_be_read_first(
             mv.explain_many(
                 network, ROWS[:2], epsilon=path, journal=tmp_path / "j.jsonl", **options
             )
+
+
+def test_methods_of_our_objects_refuse_other_arguments_in_words(network: Any) -> None:
+    described = mv.Inputs.from_frame(pd.DataFrame(ROWS, columns=[*"abcd"]))
+    problem = mv.Problem(network, ROWS[0], epsilon="inf", inputs=described)
+    ranges, contrast, feature = problem.inflate([0]), problem.contrastive(), described.features[0]
+    calls: list[Callable[[Any], Any]] = [
+        described.coded,
+        described.placed,
+        mv.category("w", ["u", "v"]).code_of,
+        mv.category("w", ["u", "v"]).unknown,
+        feature.text,
+        network.described,
+        network.evaluate_many,
+        network.placed,
+        ranges.refuse_other,
+        lambda one: contrast.cost_of(one, contrast.counterfactual),
+        lambda one: contrast.cost_of((0,), one),
+        lambda one: ranges.holds(one, ROWS[0]),
+        lambda one: ranges.holds(ranges.ranges[0], one),
+        mv.SearchLimits().uses,
+    ]
+    for call in calls:
+        for other in (5, "zzz", [None], {"zzz": 1}, np.zeros((2, 2)), pd.DataFrame({"q": [1]})):
+            with suppress(mv.InputError):  # but nothing else
+                call(other)
+    with pytest.raises(mv.InputError, match="one must be an object of the class FeatureRange"):
+        ranges.holds(0, ROWS[0])  # type: ignore[arg-type]
+    with pytest.raises(mv.InputError, match=r"the point has shape \(2,\), expected \(4,\)"):
+        ranges.holds(ranges.ranges[0], np.zeros(2))
+    assert ranges.holds(ranges.ranges[0], ROWS[0])
