@@ -150,7 +150,7 @@ def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
     except DecodeError as error:
         seen = "truncated or not an ONNX model"
         if data.startswith((b"\x93NUMPY", b"\x89PNG")):
-            seen = "an array or a picture, expected the model: name it before the input"
+            seen = "an array or a picture, no ONNX model; name the model before the input"
         raise ModelError(f"cannot read {label}: it is {seen}") from error
     if not model.graph.output:
         raise ModelError(f"cannot read {label}: it is not an ONNX model, or has no output")

@@ -44,7 +44,7 @@ def test_files_in_the_other_order_are_told_apart(tmp_path: Path) -> None:
         (("certify", MODEL, result, "-o", tmp_path / "new.json"), "RESULT comes first, then MODEL"),
         (("certify", result, result, "-o", tmp_path / "new.json"), "it is a result of milp-verix"),
         (("explain", proof, SEVEN, "--epsilon", 0), "it is a certificate of milp-verix, expected"),
-        (("explain", tmp_path / "x.npy", MODEL, "--epsilon", 0), "name it before the input"),
+        (("explain", tmp_path / "x.npy", MODEL, "--epsilon", 0), "name the model before the input"),
     ):
         done = run_here(*command)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
