@@ -19,12 +19,14 @@ def verify(model: bytes, proof: Any, beside: Any = None) -> Iterator[str]:
 
     ``beside`` holds the content of files with weights of the network.
     """
-    result = isinstance(proof, dict) and "claim" not in proof and "kind" in proof
+    other = isinstance(proof, dict) and proof and "claim" not in proof
+    seen = "a result of milp-verix" if other and "kind" in proof else "another file"
     how = "milp-verix certify RESULT MODEL --output proof.json makes a certificate of it"
-    require(not result, f"this is a result of milp-verix, not its proof: {how}")
+    require(not other, f"this is {seen}, not its proof: name the model first; {how}")
     proof = PROOF(proof)
     trees, shown, stated = proof["trees"], proof["points"], proof["claim"]
-    require(hashlib.sha256(model).hexdigest() == stated["sha256"], "this is another network")
+    same = hashlib.sha256(model).hexdigest() == stated["sha256"]
+    require(same, "this is another network, or none: name the model first, then its proof")
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in (beside or {}).items()}
     require(hashes == stated.get("beside", {}), "weights beside the network are others")
     parts = {"minimum", "no_part", "importance"}

@@ -109,6 +109,8 @@ NAMES = Kind("a name, or a list of names and indices", _is_several)
 FEATURE = Kind("a name, an index, or a list of these", lambda v: _is_integer(v) or _is_several(v))
 CLASS = Kind("a name or a whole number", lambda v: _is_integer(v) or _is_text(v))
 FUNCTION = Kind("a function", callable)
+ARRAY = Kind("an array of NumPy", lambda value: isinstance(value, np.ndarray))
+BY_NAME = Kind("values by name", lambda value: isinstance(value, Mapping))
 METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
 PATH = Kind("the path of a file or folder", _is_path)
 SOLVER = Kind("the name of a solver", _is_solver)
@@ -303,6 +305,17 @@ def number_in(text: str | float) -> float:
         raise InputError(f"{text!r} divides by zero.") from error
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{text!r} is no number; give one such as 0.05, 1e-3 or 8/255.") from error
+
+
+def refuse_file(given: Any, what: str) -> None:
+    """Raise ``InputError`` where the argument ``what`` is the path of a file with its numbers."""
+    if isinstance(given, PathLike) or (
+        isinstance(given, str) and given.endswith((".npy", ".json"))
+    ):
+        raise InputError(
+            f"{what} is the path {shown(str(given))}, expected numbers: read the file first, by "
+            "numpy.load, json.loads or pandas.read_csv"
+        )
 
 
 def radius_in(text: str | float) -> float | str:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -108,8 +108,10 @@ def _described(
     with refusing(f"cannot read {source}"), refusing(f"{source} is no JSON", ValueError):
         row = json_in(Path(source))
     with refusing(source, InputError):
-        x = inputs.row(row)
-        return x, features_among(inputs.features, [*(row_of(row) or ())], "the row")[1]
+        named = row_of(row) or {}
+        filled = {name: nan if cell is None else cell for name, cell in named.items()}
+        x = inputs.row(filled or row)
+        return x, features_among(inputs.features, [*named], "the row")[1]
 
 
 def _row_of_table(

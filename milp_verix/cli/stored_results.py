@@ -108,6 +108,9 @@ def certify(
         pairs = places_of(result, output)
         for path, place in pairs:
             delivery.check_folder(place, path, model)
+        if not result.is_dir():
+            with refusing("RESULT comes first, then MODEL", InputError):
+                read_data(result)
         network, proven = network_of(model, reading), 0
         for path, place in pairs:
             found, note = stored_proof(path, place, [network], time_limit)

@@ -29,8 +29,9 @@ _SEPARATED = re.compile(r"[+-]?\d{1,3}([,.' \u00a0\u202f]\d{3})+([.,]\d+)?|[+-]?
 
 def code_in(feature: Feature, cell: Any) -> float:
     """Return the number that a cell is, or its word's code; ``InputError`` for no such value."""
-    blank = isinstance(cell, str) and cell.strip() in ("", MISSING)
-    if feature.missing and (blank or is_missing(cell)):
+    told = isinstance(cell, str) and cell.strip() in ("", MISSING)
+    if feature.missing and (told or is_missing(cell)):
+        _refuse_no_nan(feature, cell)
         return float(feature.codes[-1]) if feature.values else feature.top
     value = plain_cell(feature.name, cell)
     if not feature.values:
@@ -54,6 +55,23 @@ def code_in(feature: Feature, cell: Any) -> float:
     codes = "" if feature.one_hot else f", or of their codes {listed([*map(str, feature.codes)])}"
     words = listed(feature.values)
     raise InputError(f"{feature.name} is {shown(value)}, expected one of its values {words}{codes}")
+
+
+def _refuse_no_nan(feature: Feature, cell: Any) -> None:
+    """Raise ``InputError`` for a missing value but NaN, which is another one to scikit-learn.
+
+    To its encoders None is a word that they do not know; imputers fill None in for no number.
+    """
+    if isinstance(cell, str):
+        known = cell.strip() == MISSING
+    else:  # pandas makes NaN of NA in a column of numbers
+        known = cell is not None and (not feature.values or isinstance(cell, float | np.floating))
+    if not known:
+        raise InputError(
+            f"{feature.name} is {shown(cell)}, which encoders and imputers of scikit-learn tell "
+            "from NaN: give numpy.nan, as df.astype(object).where(df.notna(), numpy.nan) does, or "
+            f"the word {MISSING!r}"
+        )
 
 
 def plain_cell(name: str, cell: Any) -> Any:

@@ -126,6 +126,7 @@ class Feature:
         """The largest distance between two values, 1 for a category."""
         return 1.0 if self.unordered else self.upper - self.lower
 
+    @checked(word=TEXT)
     def code_of(self, word: str) -> int:
         """Return the code of a value; ``InputError`` for a word that is none."""
         if word not in self.values:
@@ -137,10 +138,15 @@ class Feature:
         if not self.values:
             return f"{self.name} has numbers, got the word {shown(word)}"
         text = f"{self.name} has no value {shown(word)}; its values are {listed(self.values)}"
-        return text + meant(word, self.values)
+        return text + meant(str(word), self.values)
 
     def text(self, values: NDArray[np.floating]) -> str:
         """Return its coordinates, shape (width,), in words, such as ``"2.5 kg"``."""
+        known = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
+        if not known or values.shape != (self.width,):
+            raise InputError(
+                f"{self.name} has an array of {self.width} numbers, got {shown(values)}"
+            )
         if self.one_hot:
             return self.values[int(np.argmax(values))]
         value = float(values[0])
@@ -306,8 +312,11 @@ def _words(name: str, values: Sequence[str]) -> tuple[str, ...]:
     if not words or not all(isinstance(word, str) and word for word in words):
         raise InputError(f"{name}: values are a list of texts, none empty, got {shown(values)}")
     if twice := next((word for word, count in Counter(words).items() if count > 1), None):
-        way = ", for NaN, None or a word of its own: write one word for all" * (twice == MISSING)
-        raise InputError(f"{name}: the value {twice!r} is listed twice{way}")
+        way = (
+            f", for NaN and a word of its own: fit on a df after df[{name!r}] = df[{name!r}].map("
+            f"lambda one: 'not given' if one == {MISSING!r} else one), and give its rows"
+        )
+        raise InputError(f"{name}: the value {twice!r} is listed twice{way * (twice == MISSING)}")
     return words
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.arguments import INTEGERS, SEVERAL, Kind, checked, path_of
+from milp_verix.base.arguments import ARRAY, INTEGERS, SEVERAL, TEXTS, Kind, checked, path_of
 from milp_verix.base.errors import InputError, listed, own_names, refusing
 from milp_verix.inputs.cells import code_in, refuse_value
 from milp_verix.inputs.feature import MISSING, Feature, class_names_of
@@ -157,6 +157,7 @@ class Inputs:
         pairs = zip(self.features, self.groups, strict=True)
         return {int(g[0]): f.last for f, g in pairs if f.missing and not f.one_hot}
 
+    @checked(x=ARRAY)
     def coded(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return ``x``, shape (size,), with numbers for NaN where a value may be missing.
 
@@ -215,6 +216,7 @@ class Inputs:
         """Return these inputs with further rules; raises as the class does."""
         return self.remade(features=self.features, rules=(*self.rules, *rules))
 
+    @checked(columns=TEXTS.or_none(), unread=TEXTS)
     def placed(self, columns: Sequence[str] | None, unread: Sequence[str] = ()) -> "Inputs":
         """Return these inputs with coordinates in the order of a model's ``columns``, by name.
 

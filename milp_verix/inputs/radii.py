@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.arguments import number_in
+from milp_verix.base.arguments import number_in, refuse_file
 from milp_verix.base.errors import (
     InputError,
     different_names,
@@ -267,6 +267,7 @@ def _radius(feature: Feature, given: object, what: str) -> float:
     try:
         radius = number_in(given)  # type: ignore[arg-type]
     except InputError as error:
+        refuse_file(given, what)
         raise InputError(
             f"{feature.name}: {what} is {shown(given)}, expected a number such as 0.5 or 'inf', or "
             "a relative radius such as '10%' or '0.5sd'; the radius 0 holds a feature"
@@ -274,6 +275,16 @@ def _radius(feature: Feature, given: object, what: str) -> float:
     if not radius >= 0:
         raise InputError(f"{feature.name}: {what} must be a number and not negative, got {given}")
     return radius
+
+
+def radius_as_told(text: str) -> float | str:
+    """Return the number in a text; a relative radius, or another text, in one spelling."""
+    if match := _RELATIVE.fullmatch(text):
+        return f"{Fraction(match[1])}{match[2]}"
+    try:
+        return number_in(text)
+    except InputError:
+        return text
 
 
 def _relative(feature: Feature, given: str, match: re.Match[str]) -> float:

@@ -267,6 +267,7 @@ def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
             "the pipeline has a SimpleImputer that changes complete rows: its missing_values must "
             "be NaN, and no column empty; fill the frame's missing values before the pipeline"
         )
+    _refuse_none(step, entries, columns)
     found = list[_Entry]()
     for entry, fill in zip(entries, step.statistics_, strict=True):
         if isinstance(entry, _Raw):
@@ -279,13 +280,24 @@ def _imputed(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry
     return found + (_marked(step.indicator_, entries, columns) if step.add_indicator else [])
 
 
-def _marked(step: Any, entries: list[_Entry], _columns: _Columns) -> list[_Entry]:
+def _refuse_none(step: Any, entries: list[_Entry], columns: _Columns) -> None:
+    """Raise ``InputError`` for a step that looks for None where NaN may be."""
+    named = (one.name for one in entries if isinstance(one, _Raw) and one.name in columns.missing)
+    if step.missing_values is None and (name := next(named, None)) is not None:
+        raise InputError(
+            f"{name} may be missing, which is NaN here, and the {name_of(step)} looks for None: "
+            "fit it with missing_values=numpy.nan on df.astype(object).where(df.notna(), numpy.nan)"
+        )
+
+
+def _marked(step: Any, entries: list[_Entry], columns: _Columns) -> list[_Entry]:
     """Return 1 for each entry that is missing, and 0 for others."""
     if not is_missing(step.missing_values):
         raise InputError(
             f"the pipeline has a MissingIndicator of the value {step.missing_values!r}, which is "
             "not read: write NaN for it in the frame"
         )
+    _refuse_none(step, entries, columns)
     found = list[_Entry]()
     for entry in (entries[place] for place in step.features_):
         if isinstance(entry, _Raw):
@@ -438,7 +450,8 @@ def _with_missing(entry: _Raw, known: Any, columns: _Columns) -> list[Any]:
     if any(value is None for value in known):  # to which NaN is another word, that it never saw
         raise InputError(
             f"the pipeline has an encoder that learnt None as a value of {entry.name}, and takes "
-            "NaN for another: fit it on frame.fillna(np.nan), as all missing values are NaN here"
+            "NaN for another: fit it on df.astype(object).where(df.notna(), numpy.nan), as all "
+            "missing values are NaN here"
         )
     values = [np.nan if is_missing(value) else value for value in np.asarray(known).tolist()]
     if entry.name not in columns.missing or any(map(is_missing, values)):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.arguments import detached
+from milp_verix.base.arguments import BY_NAME, checked, detached, instance_of
 from milp_verix.base.errors import InputError, listed, said
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
@@ -255,7 +255,7 @@ class LoadedModel(ABC):
         """
         self.require_unchanged(wholly=True)
         table = named_frame(xs).to_dict("records") if is_frame(xs) else as_numbers(xs)
-        rows = [self.outputs_at(x) for x in table]
+        rows = [self.outputs_at(x) for x in np.atleast_1d(table)]
         return np.stack(rows) if rows else np.empty((0, self.output_size), dtype=self.dtype)
 
     def as_input(self, x: ArrayLike) -> NDArray[np.floating]:
@@ -271,6 +271,7 @@ class LoadedModel(ABC):
         with np.errstate(over="ignore"):  # too large for the dtype is infinite
             return array.astype(self.dtype).reshape(self.input_shape)
 
+    @checked(row=BY_NAME)
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
         """Return the numbers of a row of a table, by the names of ``columns``, and notes on these.
 
@@ -311,6 +312,7 @@ class LoadedModel(ABC):
         """
         return None if names_for(self.columns, names) is None else self.columns
 
+    @checked(inputs=instance_of(Inputs))
     def described(self, inputs: Inputs) -> Inputs:
         """Return ``inputs`` with their coordinates in the order of this model's columns, by name.
 

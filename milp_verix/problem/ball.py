@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.arguments import number_in
+from milp_verix.base.arguments import number_in, refuse_file
 from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
@@ -36,6 +36,9 @@ _ORDERS = {"l1": 1, "l2": 2}
 
 _SHRINKS = (1.0, *(1.0 - 2.0**-k for k in (50, 40, 30, 26, 22, 18, 14, 10, 6, 3)))
 """Rounding to the network's dtype may carry a point out of the ball; then it moves inwards."""
+
+_ROUNDING, _FEW_GREYS = 1e-5, 16
+"""How far rounding may carry an input out of its domain; levels of grey that are no bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,6 +241,19 @@ class Ball:
         )
 
 
+def _way_inside(x: NDArray[Any], lower: FloatArray, upper: FloatArray) -> str:
+    """Return what to do about an input that is outside of its domain."""
+    alike = bool((lower == lower[0]).all() and (upper == upper[0]).all())
+    ends = f"{exact(lower[0])}, {exact(upper[0])}" if alike else "lower, upper"
+    if np.allclose(np.clip(x, lower, upper), x, rtol=_ROUNDING, atol=_ROUNDING):
+        return f"by rounding, it seems; numpy.clip(x, {ends}) is inside"
+    if ends == "0, 1" and x.min() >= 0 and _FEW_GREYS < x.max() <= 255:
+        return "rescale the input (x / 255, if it is 0 to 255), or give the domain it lives in"
+    least, most = exact(min(lower.min(), x.min())), exact(max(upper.max(), x.max()))
+    wider = f", such as domain=({least}, {most})" * alike
+    return f"give the domain of the model's data{wider}, or scale the input as that data"
+
+
 def make_ball(
     x: NDArray[Any],
     epsilon: float | str,
@@ -255,6 +271,7 @@ def make_ball(
     try:
         radius = number_in(epsilon)
     except InputError as error:
+        refuse_file(epsilon, "epsilon")
         raise InputError(
             f"epsilon must be a number, got {epsilon!r}: give one such as 0.05 or '8/255'; shares "
             "such as '10%' need a description, inputs="
@@ -273,14 +290,11 @@ def make_ball(
     lower, upper = domain_ends(domain, x.shape)
     outside = np.flatnonzero((flat < lower) | (flat > upper))
     if outside.size:
-        where, unit = int(outside[0]), (lower == 0).all() and (upper == 1).all()
-        of_bytes = unit and flat.min() >= 0 and 1 < flat.max() <= 255
-        scale = " (x / 255, if it is 0 to 255)" * bool(of_bytes)
+        where = int(outside[0])
         raise InputError(
             f"the input is {flat[where]} at {_coordinate(where, names)}, outside its domain "
             f"[{exact(lower[where])}, {exact(upper[where])}] ({outside.size} of {flat.size} "
-            f"coordinates outside): rescale the input{scale}, or give the domain it lives in; "
-            "a table's is in `inputs`"
+            f"coordinates outside): {_way_inside(flat, lower, upper)}; a table's is in `inputs`"
         )
     wide = flat.astype(np.float64)
     with np.errstate(over="ignore"):

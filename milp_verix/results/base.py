@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.comparable import Compared
 from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import (
@@ -219,6 +220,7 @@ class Result(Remembering):
         problem = problem_behind(self, network)
         return tuple(name for name, free, found in points if not stands(problem, free, found))
 
+    @checked(network=instance_of(LoadedModel))
     def refuse_other(self, network: LoadedModel) -> None:
         """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""
         network.require_unchanged(wholly=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
+from milp_verix.base.arguments import INTEGERS, checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Cost, Count, FeatureSet
 from milp_verix.models.loaded_model import LoadedModel
@@ -104,6 +105,7 @@ class ContrastiveExplanation(Drawn, Result):
                 raise ValueError("the lower bound is above the cost of an alternative")
             shown.append({*other.contrast})
 
+    @checked(contrast=INTEGERS, found=instance_of(Counterfactual))
     def cost_of(self, contrast: FeatureSet, found: Counterfactual) -> float:
         """Return the cost of a change: of its features together, or its distance."""
         if self.scales is None:

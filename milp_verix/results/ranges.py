@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from milp_verix.base.arguments import ARRAY, checked, instance_of
+from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Count, FeatureSet, Index
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.results.base import Counterfactual, Result
@@ -138,8 +140,14 @@ class Ranges(Certified, Drawn, Result):
         for one in self.ranges:
             self._refuse_points(beyond.counterfactual for beyond in one.beyond)
 
+    @checked(one=instance_of(FeatureRange), point=ARRAY)
     def holds(self, one: FeatureRange, point: NDArray[Any]) -> bool:
         """Return whether the feature of ``one`` is in its range at a ``point`` of flat shape."""
+        if one.feature >= len(self.groups) or point.shape != (self.input.size,):
+            raise InputError(
+                f"the point has shape {point.shape}, expected ({self.input.size},), and the range "
+                "one of these ranges"
+            )
         low, high = self._moves(one, point)
         if one.lower is None or one.upper is None:
             assert self.inputs is not None

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from milp_verix.base.arguments import number_in
+from milp_verix.base.arguments import number_in, refuse_file
 from milp_verix.base.errors import InputError, listed, refusing, shown
 from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
@@ -134,6 +134,8 @@ def _numbers(epsilons: Epsilon | Sequence[Epsilon]) -> list[Radius]:
             "epsilons has a radius for each coordinate: pose the problem with such radii, too, as "
             "epsilon="
         )
+    for one in given:
+        refuse_file(one, "epsilons")
     with refusing(f"epsilons are numbers, got {shown(epsilons)}", TypeError, InputError):
         radii = np.array([number_in(one) for one in given])
     if radii.ndim != 1 or not radii.size:

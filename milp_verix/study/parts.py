@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.arguments import integer_of, seconds_of
+from milp_verix.base.arguments import integer_of, refuse_file, seconds_of
 from milp_verix.base.errors import InputError, MilpVerixError
 from milp_verix.comparison.runs import why_unfit
 from milp_verix.inputs.feature import Feature
@@ -131,6 +131,8 @@ def _radii(given: Any, size: int) -> list[Any]:
         return [row]
     several = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
     radii = given if several and not isinstance(given, str) else [given]
+    for one in radii:
+        refuse_file(one, "epsilon")
     return [row_of(one) if hasattr(one, "keys") else one for one in radii]
 
 

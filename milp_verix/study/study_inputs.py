@@ -15,6 +15,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.image_shape import Shape
 from milp_verix.base.stored_numbers import array_in
 from milp_verix.inputs import input_files, one_row
+from milp_verix.inputs.feature import is_missing
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs as Description
 from milp_verix.models.loaded_model import LoadedModel
@@ -186,7 +187,7 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
     if suffix == ".csv":
         return _csv(path, description)
     if suffix == ".parquet":
-        return _frame(tables.parquet_table(path), path.name, description)
+        return _frame(tables.parquet_table(path), path.name, description, of_file=True)
     if is_frame(source):
         return _frame(source, "the frame", description)
     if isinstance(source, Sequence) and any(one_row.has_names(row) for row in source):
@@ -207,10 +208,10 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
     return given
 
 
-def _frame(frame: Any, what: str, description: Description) -> Inputs:
+def _frame(frame: Any, what: str, description: Description, *, of_file: bool = False) -> Inputs:
     frame = named_frame(frame)
     lines = [*enumerate(frame.to_dict("split")["data"])]
-    return _table(f"{what}, row", what, [*frame.columns], lines, description)
+    return _table(f"{what}, row", what, [*frame.columns], lines, description, of_file=of_file)
 
 
 def _csv(path: Path, description: Description) -> Inputs:
@@ -219,7 +220,7 @@ def _csv(path: Path, description: Description) -> Inputs:
     tables.refuse_one_cell(path, header, len(description.names))
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise InputError(f"{path.name} has two columns named {twice!r}: rename or drop one of them")
-    return _table(f"{path.name}, line", path.name, header, [*lines], description)
+    return _table(f"{path.name}, line", path.name, header, [*lines], description, of_file=True)
 
 
 def _table(
@@ -228,9 +229,12 @@ def _table(
     header: list[str],
     lines: list[tuple[int, list[Any]]],
     description: Description,
+    *,
+    of_file: bool,
 ) -> Inputs:
-    """Return the inputs in numbered ``lines`` of cells."""
-    _, remarks = one_row.features_among(description.features, header, what)
+    """Return the inputs in numbered ``lines`` of cells; empty ones are NaN if ``of_file``."""
+    columns, remarks = one_row.features_among(description.features, header, what)
+    may = {columns[one.name][0] for one in description.features if one.missing and of_file}
     if not lines:
         raise InputError(f"{what} holds no rows, expected one for each input")
 
@@ -240,7 +244,9 @@ def _table(
     def read(index: int) -> FloatArray:
         cells = lines[index][1]
         tables.refuse_other_length(cells, len(header), place(index))
-        return _row(dict(zip(header, cells, strict=True)), description, place(index))
+        row = dict(zip(header, cells, strict=True))
+        gone = {name: np.nan for name in may if row[name] == "" or is_missing(row[name])}
+        return _row(row | gone, description, place(index))
 
     return Inputs(len(lines), read, place=place, remarks=remarks)
 

@@ -27,6 +27,7 @@ from milp_verix.base.errors import InputError, MilpVerixError, meant, require_on
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.radii import radius_as_told
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.results.base import array_hash
@@ -142,7 +143,8 @@ def tasks_of(
                 name: options for name, options in setting.options.items() if name not in passing
             }
             about = hashed, identity, setting.task
-            key, spelt = (_key(*about, one, version()) for one in (_one_way(lasting), lasting))
+            whole = {**lasting, "epsilon": _plain(setting.arguments.get("epsilon"), "epsilon")}
+            key, spelt = (_key(*about, one, version()) for one in (_one_way(whole), lasting))
             yield Task(key, spelt, index, name, x, problem, setting, hashed, notes)
 
 
@@ -151,11 +153,17 @@ def _key(*content: Any) -> str:
 
 
 def _one_way(value: Any, name: str = "") -> Any:
-    """Return a part of JSON spelled in one way: 1 as 1.0, and one name as it is in a list."""
+    """Return a part of JSON spelled in one way: 1 as 1.0, and one name as it is in a list.
+
+    Radii that are texts, alone or in lists and by name, are numbers where they can be.
+    """
+    radius = name == "epsilon"
     if isinstance(value, dict):
-        return {key: _one_way(one, key) for key, one in value.items()}
+        return {key: _one_way(one, name if radius else key) for key, one in value.items()}
     if isinstance(value, list):
-        return [*map(_one_way, value)]
+        return [_one_way(one, name if radius else "") for one in value]
+    if radius and isinstance(value, str):
+        return _plain(radius_as_told(value), name)
     value = float(value) if type(value) is int else value
     return [value] if name in _LISTED and value is not None else value
 

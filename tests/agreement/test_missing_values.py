@@ -223,6 +223,8 @@ def test_words_and_fixed_columns_may_be_missing() -> None:
         assert alone.still == (1,)
         assert "income" not in alone.sentence()
     still = Inputs([described.features[0], fixed("income", missing=True), described.features[2]])
-    found = Problem(model, row.to_dict() | {"income": None}, inputs=still, epsilon="inf").explain()
+    found = Problem(
+        model, row.to_dict() | {"income": np.nan}, inputs=still, epsilon="inf"
+    ).explain()
     assert found.inputs is not None
     assert found.inputs.words(found.input)["income"] == "missing"

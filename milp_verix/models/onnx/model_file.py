@@ -148,7 +148,10 @@ def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
     try:
         model = onnx.load_model_from_string(data)
     except DecodeError as error:
-        raise ModelError(f"cannot read {label}: it is truncated or not an ONNX model") from error
+        seen = "truncated or not an ONNX model"
+        if data.startswith((b"\x93NUMPY", b"\x89PNG")):
+            seen = "an array or a picture, no ONNX model; name the model before the input"
+        raise ModelError(f"cannot read {label}: it is {seen}") from error
     if not model.graph.output:
         raise ModelError(f"cannot read {label}: it is not an ONNX model, or has no output")
     return model, hashlib.sha256(data).hexdigest()

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError
+from milp_verix.base.errors import InputError, refusing
 from milp_verix.inputs.fitted import Missing, steps_of, without_search
 from milp_verix.inputs.pipeline import coordinates_of, rows_of
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
@@ -199,7 +199,8 @@ class Steps:
     def __call__(self, table: Any) -> Any:
         """Return what the steps make of ``table``."""
         for step in self.steps:
-            table = step.transform(table)
+            with refusing(f"the {type(step).__name__} refuses a row of the table", ValueError):
+                table = step.transform(table)
         return table
 
 

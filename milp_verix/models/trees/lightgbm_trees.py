@@ -9,9 +9,12 @@ library adds the values in float64; a random forest divides their sum by the num
   ``x``, so that numbers above -1 and below 1 have the code 0.
 """
 
+import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,11 +135,28 @@ def _loaded(content: bytes, path: Any, lightgbm: Any) -> Any:
     text = whole(content, path)
     try:
         # the silence asked for counts as a parameter
-        with warnings.catch_warnings(action="ignore"):
+        with warnings.catch_warnings(action="ignore"), _unprinted():
             return lightgbm.Booster(model_str=text, params={"verbosity": -1})
     except (lightgbm.basic.LightGBMError, ValueError) as error:
         words = f"{path or IN_MEMORY}: {first_line(error)}"
         raise ModelError(f"LightGBM cannot read {words}") from error
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    """Drop what is written to the standard error: LightGBM prints there what it raises, too."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _words(booster: Any, texts: Sequence[str]) -> dict[int, tuple[str, ...]]:

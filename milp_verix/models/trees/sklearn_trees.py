@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError, UnsupportedOperatorError
+from milp_verix.inputs.feature import is_missing
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK
 from milp_verix.models.trees.branching import (
@@ -51,7 +52,6 @@ from verix_encodings.kinds.tree import numbers_in, thinned
 _LINKED = 2.0**-50
 """A distance of scores, from which on a float64 sigmoid or softmax tells them apart."""
 _WORD = 32
-_MISSING = ("nan", "None", "<NA>", "NaT")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,7 +267,7 @@ def _columns(model: Any) -> tuple[IntArray, dict[int, _Categories]]:
     listed = model._preprocessor.named_transformers_["encoder"].categories_ if first.size else []
     known = {}
     for place, values in zip(first.tolist(), listed, strict=True):
-        missing = np.array([str(value) in _MISSING for value in values], dtype=bool)
+        missing = np.array([*map(is_missing, values)], dtype=bool)
         known[place] = _Categories(np.asarray(values)[~missing])
     return np.concatenate([first, other]), known
 

@@ -53,10 +53,13 @@ def whole(content: bytes, path: Path | None) -> tuple[bytes, Any]:
             document, end = _unpacked(content, 0)
             require(end == len(content), "something stands behind its end")
         if isinstance(document, Mapping) and "learner" not in document:
+            seen = "begins as a file of XGBoost, in JSON or UBJSON, and has no 'learner'"
+            if "schema" in document or "claim" in document:
+                kind = "result" if "schema" in document else "certificate"
+                seen = f"is a {kind} of milp-verix, expected the model that it is about"
             raise ModelError(
-                f"cannot read {path or IN_MEMORY}: it begins as a file of XGBoost, in JSON or "
-                "UBJSON, and has no 'learner'; give a model that XGBoost's save_model wrote, or an "
-                "ONNX model"
+                f"cannot read {path or IN_MEMORY}: it {seen}; give a model that XGBoost's "
+                "save_model wrote, or an ONNX model"
             )
         learner = document["learner"]
         _require_learner(learner)

@@ -122,6 +122,7 @@ class SearchLimits(Options):
 
     def uses(self, technique: str) -> bool:
         """Return whether a technique of :data:`TECHNIQUES` is on."""
+        require_one_of(TECHNIQUES, technique, "technique")
         return technique not in self.without
 
 

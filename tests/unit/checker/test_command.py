@@ -134,6 +134,10 @@ def test_files_in_the_other_order(folder: Path, capsys: pytest.CaptureFixture[st
     (folder / "model.npy").write_bytes(b"\x93NUMPY")
     assert main([str(folder / "proof.json"), str(folder / "model.npy")]) == 1
     assert "name the model first" in capsys.readouterr().out
+    (folder / "trees.json").write_text('{"learner": {}}', encoding="utf-8")
+    for first, second in (("proof.json", "trees.json"), ("trees.json", "proof.json")):
+        assert main([str(folder / first), str(folder / second)]) == 1
+        assert "name the model first" in capsys.readouterr().out
 
 
 def test_a_result_in_the_place_of_its_proof(

@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from milp_verix import contrastive
@@ -31,6 +32,22 @@ def test_a_result_and_its_certificate_need_two_files(command: str, tmp_path: Pat
     assert done.returncode == 2
     assert "is another file of this command" in done.stderr
     assert not path.exists()
+
+
+def test_files_in_the_other_order_are_told_apart(tmp_path: Path) -> None:
+    """A result was told as a damaged model of XGBoost."""
+    result, proof = tmp_path / "result.json", tmp_path / "proof.json"
+    explained().to_json(result)
+    proof.write_text('{"claim": {}}')
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    for command, told in (
+        (("certify", MODEL, result, "-o", tmp_path / "new.json"), "RESULT comes first, then MODEL"),
+        (("certify", result, result, "-o", tmp_path / "new.json"), "it is a result of milp-verix"),
+        (("explain", proof, SEVEN, "--epsilon", 0), "it is a certificate of milp-verix, expected"),
+        (("explain", tmp_path / "x.npy", MODEL, "--epsilon", 0), "name the model before the input"),
+    ):
+        done = run_here(*command)
+        assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize("kind", [["explanation"], {}, "sweep", None])

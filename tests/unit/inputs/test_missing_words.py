@@ -15,6 +15,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import milp_verix as mv
+from milp_verix.cli.model_and_input import _described
+from milp_verix.study.study_inputs import described_inputs
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -279,3 +281,69 @@ def test_an_example_of_rows_does_not_hinder_missing_words(model: str, table: pd.
     for place in found.explanation:
         others[table.columns[place]] = [row.iloc[place]] * len(table)
     assert {*fitted.predict(others)} == {*fitted.predict(row.to_frame().T)}
+
+
+@pytest.mark.parametrize("filled", ["learnt", "frequent"])
+@pytest.mark.parametrize("other", [None, pd.NA, pd.NaT, ""])
+def test_what_scikit_learn_tells_from_nan_is_refused(
+    filled: str, other: Any, table: pd.DataFrame
+) -> None:
+    words = [*FILLED[filled], OneHotEncoder(handle_unknown="ignore")]
+    pipeline = _fitted(table, MODELS["trees"](), words, marked=True)
+    inputs = mv.Inputs.from_pipeline(pipeline, table, missing=["contract", "debt"])
+    row = table[table.contract.isna() & table.debt.notna()].iloc[0].to_dict()
+    given = pd.DataFrame({"contract": pd.Series([other], dtype=object)}).assign(
+        wage=row["wage"], debt=row["debt"]
+    )
+    if filled == "learnt":  # it is a word that the encoder does not know, as no row here has
+        assert pipeline[0].transform(given)[0, -4:].tolist() == [0, 0, 0, 0]
+    for x in (row | {"contract": other}, given, *([row | {"debt": None}] * (other is None))):
+        with pytest.raises(mv.InputError, match=r"scikit-learn tell from NaN: give numpy\.nan"):
+            mv.Problem(pipeline, x, inputs=inputs, epsilon="inf")
+    with pytest.raises(mv.InputError, match="contract is"):
+        mv.inflate(pipeline, row, inputs=inputs, epsilon="inf", rows=given)
+    named = given.astype(object).where(given.notna(), np.nan)  # as the message says
+    if not isinstance(other, str):
+        assert inputs.row(named).tolist() == inputs.row(row).tolist()
+
+
+def test_empty_cells_of_files_are_nan(table: pd.DataFrame, tmp_path: Path) -> None:
+    words = [OneHotEncoder(handle_unknown="ignore")]
+    pipeline = _fitted(table, MODELS["trees"](), words, marked=True)
+    inputs = mv.Inputs.from_pipeline(pipeline, table, missing=["debt"])
+    gaps = table[table.isna().all(axis=1) | table.contract.isna()].head(3)
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    gaps.astype({"contract": "string"}).to_parquet(tmp_path / "gaps.parquet")
+    expected = [inputs.row(row).tolist() for _, row in gaps.iterrows()]
+    for name in ("gaps.csv", "gaps.parquet"):
+        found = described_inputs(tmp_path / name, inputs)
+        assert [found.read(place).tolist() for place in range(3)] == expected
+    (tmp_path / "row.json").write_text(gaps.iloc[0].to_json())
+    assert ":null" in (tmp_path / "row.json").read_text()
+    x, _ = _described(str(tmp_path / "row.json"), mv.load_network(pipeline), inputs, False)
+    assert x.tolist() == expected[0]
+
+
+def test_an_imputer_of_none_fills_no_nan_in(table: pd.DataFrame) -> None:
+    frame = table[["contract", "wage"]]
+    holes = frame.astype(object).where(frame.notna(), None)
+    filled = SimpleImputer(missing_values=None, strategy="most_frequent")
+    parts = [("w", make_pipeline(filled, OneHotEncoder()), ["contract"])]
+    for model in ("trees", "linear"):
+        fitted = make_pipeline(ColumnTransformer(parts), MODELS[model]()).fit(holes, _labels(table))
+        with pytest.raises(mv.InputError, match="the SimpleImputer looks for None: fit it with"):
+            mv.Inputs.from_pipeline(fitted, holes, missing=["contract"])
+
+
+@pytest.mark.parametrize("kind", [object, "str", "category"])
+def test_a_word_missing_beside_nan_can_be_renamed_as_told(kind: Any, table: pd.DataFrame) -> None:
+    df = table.fillna({"debt": 9.0})
+    df["contract"] = df["contract"].replace("none", "missing").astype(kind)
+    fitted = _fitted(df, MODELS["linear"](), [OneHotEncoder()], marked=False)
+    with pytest.raises(mv.InputError, match="listed twice, for NaN and a word") as refused:
+        mv.Inputs.from_pipeline(fitted, df)
+    exec(str(refused.value).split(" after ")[1].removesuffix(", and give its rows"), {"df": df})
+    fitted = _fitted(df, MODELS["linear"](), [OneHotEncoder()], marked=False)
+    inputs = mv.Inputs.from_pipeline(fitted, df)
+    assert inputs.features[2].values == ("fixed", "not given", "open", "missing")
+    mv.Problem(fitted, df.iloc[0], inputs=inputs, epsilon="inf")

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +98,18 @@ def test_a_long_line_keeps_its_beginning_and_its_remedy() -> None:
 def test_bytes_beside_a_unit_domain_are_divided_by_255(network: Any) -> None:
     with pytest.raises(mv.InputError, match=r"rescale the input \(x / 255, if it is 0 to 255\)"):
         mv.explain(network, np.array([0.0, 17.0, 255.0, 3.0]), epsilon=0.1)
-    with pytest.raises(mv.InputError, match="rescale the input, or give the domain"):
-        mv.explain(network, np.array([0.0, -1.0, 255.0, 3.0]), epsilon=0.1)
+    for x, way in (
+        ([0.0, -1.0, 255.0, 3.0], r"such as domain=\(-1, 255\), or scale the input as that data"),
+        ([0.0, 1.02, 0.5, 0.1], r"the domain of the model's data, such as domain=\(0, 1\.02\)"),
+        ([0.0, 16.0, 7.0, 3.0], r"such as domain=\(0, 16\), or scale"),
+        ([0.0, 1.0000001, 0.5, 0.1], r"by rounding, it seems; numpy\.clip\(x, 0, 1\) is inside"),
+        ([-1e-9, 0.3, 0.5, 0.1], r"numpy\.clip\(x, 0, 1\)"),
+    ):
+        with pytest.raises(mv.InputError, match=way):
+            mv.explain(network, np.array(x), epsilon=0.1)
+    ends = np.zeros(4), np.array([1.0, 1, 1, 2])
+    with pytest.raises(mv.InputError, match=r"numpy\.clip\(x, lower, upper\)"):
+        mv.explain(network, np.array([0.0, 1.0000001, 0.5, 0.1]), epsilon=0.1, domain=ends)
 
 
 def test_a_row_outside_of_the_ranges_is_told_how_to_widen_them() -> None:
@@ -321,3 +332,51 @@ def nested() -> list[Any]:
     found: list[Any] = [1]
     found.append(found)
     return found
+
+
+@pytest.mark.parametrize("path", ["radii.npy", Path("radii.npy"), Path("radii")])
+def test_a_path_in_the_place_of_radii_is_to_be_read_first(
+    network: Any, path: Any, tmp_path: Path
+) -> None:
+    described = mv.Inputs.from_frame(pd.DataFrame(ROWS, columns=[*"abcd"]))
+    told = r"is the path 'radii.*', expected numbers: read the file first, by numpy\.load"
+    for options in ({}, {"inputs": described}):
+        with pytest.raises(mv.InputError, match=f"epsilon {told}"):
+            mv.explain(network, ROWS[0], epsilon=path, **options)
+        with pytest.raises(mv.InputError, match=f"epsilons {told}"):
+            mv.epsilon_sweep(network, ROWS[0], epsilons=[path], **options)
+        with pytest.raises(mv.InputError, match=f"epsilon {told}"):
+            mv.explain_many(
+                network, ROWS[:2], epsilon=path, journal=tmp_path / "j.jsonl", **options
+            )
+
+
+def test_methods_of_our_objects_refuse_other_arguments_in_words(network: Any) -> None:
+    described = mv.Inputs.from_frame(pd.DataFrame(ROWS, columns=[*"abcd"]))
+    problem = mv.Problem(network, ROWS[0], epsilon="inf", inputs=described)
+    ranges, contrast, feature = problem.inflate([0]), problem.contrastive(), described.features[0]
+    calls: list[Callable[[Any], Any]] = [
+        described.coded,
+        described.placed,
+        mv.category("w", ["u", "v"]).code_of,
+        mv.category("w", ["u", "v"]).unknown,
+        feature.text,
+        network.described,
+        network.evaluate_many,
+        network.placed,
+        ranges.refuse_other,
+        lambda one: contrast.cost_of(one, contrast.counterfactual),
+        lambda one: contrast.cost_of((0,), one),
+        lambda one: ranges.holds(one, ROWS[0]),
+        lambda one: ranges.holds(ranges.ranges[0], one),
+        mv.SearchLimits().uses,
+    ]
+    for call in calls:
+        for other in (5, "zzz", [None], {"zzz": 1}, np.zeros((2, 2)), pd.DataFrame({"q": [1]})):
+            with suppress(mv.InputError):  # but nothing else
+                call(other)
+    with pytest.raises(mv.InputError, match="one must be an object of the class FeatureRange"):
+        ranges.holds(0, ROWS[0])  # type: ignore[arg-type]
+    with pytest.raises(mv.InputError, match=r"the point has shape \(2,\), expected \(4,\)"):
+        ranges.holds(ranges.ranges[0], np.zeros(2))
+    assert ranges.holds(ranges.ranges[0], ROWS[0])

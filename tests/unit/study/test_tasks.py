@@ -76,6 +76,12 @@ def test_the_key_tells_whatever_the_answer_depends_on() -> None:
     assert len(set(keys)) == len(keys)
 
 
+def _radius_key(epsilon: Any) -> str:
+    (one,) = settings_of(["explain"], {"epsilon": [epsilon]}, {})
+    (task,) = tasks_of(network(), inputs_of(images()[:1], 64), [0], [one])
+    return task.key
+
+
 def test_the_key_is_the_same_with_defaults_said_and_with_other_limits_of_time() -> None:
     same = [key(), key(norm="linf"), key(time_limit=1.0), key(check_time_limit=2.0)]
     assert len(set(same)) == 1
@@ -89,6 +95,16 @@ def test_the_key_is_the_same_in_other_words() -> None:
         "minimum": [{"must": [7]}, {"must": (7,)}, {"must": np.array([7])}],
     }.items():
         assert len({key(kind=kind, **way) for way in ways}) == 1
+    radii: list[list[Any]] = [
+        ["1/10", 0.1, " 0.10 ", np.float64(0.1)],
+        ["inf", np.inf, "Infinity"],
+        ["10%", " 10.0 %"],
+        [{"a": "1/10", "*": "1%"}, {"a": 0.1, "*": "1.0 %"}],
+        [{f"x{i}": "1/10" for i in range(99)}, dict.fromkeys((f"x{i}" for i in range(99)), 0.1)],
+    ]
+    keys = [{_radius_key(one) for one in ways} for ways in radii]
+    assert [len(one) for one in keys] == [1] * len(radii)
+    assert len(set().union(*keys)) == len(radii)
     groups = key(features=[list(range(64))]), key(features=np.arange(64))
     assert groups[0] != groups[1]
 
@@ -98,6 +114,10 @@ def test_a_task_keeps_the_key_that_an_earlier_journal_has() -> None:
     assert task.spelt not in {task.key, key(against=3)}
     assert task.known_in({}).key == task.key
     assert task.known_in({identity(task.spelt, 0): DONE}).key == task.spelt
+    ratio = settings_of(["explain"], {"epsilon": ["1/10"]}, {})
+    (task,) = tasks_of(network(), inputs_of(images()[:1], 64), [0], ratio)
+    assert ratio[0].options["epsilon"] == "1/10"
+    assert task.known_in({identity(task.spelt, 0): DONE}).key == task.spelt != task.key
 
 
 def test_the_key_depends_on_the_version(monkeypatch: pytest.MonkeyPatch) -> None:

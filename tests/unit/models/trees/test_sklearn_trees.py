@@ -5,18 +5,21 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import milp_verix as mv
 from milp_verix import (
     InputError,
     ModelError,
@@ -150,3 +153,25 @@ def test_rivals_of_one_tree_are_compared_by_their_shares(seed: int) -> None:
                 kept = [feature for feature in range(3) if feature not in free]
                 region = (grid[:, kept] == x[kept]).all(axis=1)
                 assert problem.check(free).holds == (not changed[region].any())
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_words_that_read_like_missing_values_are_words(missing: bool) -> None:
+    rng = np.random.default_rng(0)
+    words = rng.choice(["NA", "None", "nan", "<NA>"], 300).astype(object)
+    frame = pd.DataFrame({"w": words, "a": rng.random(300)})
+    labels = (words == "None") ^ (words == "nan") ^ (frame.a > 0.8)
+    if missing:
+        frame["w"] = frame["w"].mask(rng.random(300) < 0.2)
+    frame["w"] = frame["w"].astype("category")
+    model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=5)
+    model.fit(frame, labels)
+    inputs = mv.Inputs.from_frame(frame, missing=["w"] * missing)
+    for place in range(12):
+        row = frame.iloc[place]
+        found = mv.explain(model, row, epsilon="inf", inputs=inputs)
+        others = frame.copy()
+        for feature in found.explanation:
+            name = inputs.names[feature]
+            others[name] = pd.Series([row[name]] * len(frame), dtype=frame[name].dtype)
+        assert {*model.predict(others)} == {*model.predict(frame.iloc[[place]])}

@@ -164,6 +164,19 @@ def test_lightgbm_with_other_numbers_of_classes_is_refused(
         mv.load_network(path)
 
 
+def test_lightgbm_prints_no_error_of_its_own(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=1, verbose=-1).fit(ROWS, LABELS)
+    for other in ("foo", "binary sigmoid:0"):
+        text = model.booster_.model_to_string().replace("=binary sigmoid:1", f"={other}")
+        (tmp_path / "model.txt").write_text(text)
+        with pytest.raises(mv.ModelError, match=r"LightGBM cannot read .*: (Unknown|Sigmoid)"):
+            mv.load_network(tmp_path / "model.txt")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_child_of_lightgbm_that_only_seems_a_leaf_is_refused(tmp_path: Path) -> None:
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=1, num_leaves=4, verbose=-1).fit(ROWS, LABELS)
