@@ -23,6 +23,8 @@ from verix_encodings.network import batch_outputs
 
 _STEPS = 12  # of a climb; not measured
 _STEP_LENGTHS = (1.0, 0.5, 0.2, 0.05)  # tried at each; not measured
+_AT_ONCE = 1 << 24
+"""Coordinates of points that are tried at once, 128 MB: time is looked at between."""
 _UNFELT = 1e-6  # a weight up to this hides a coordinate
 INSIDE = 1.0 - 1e-12
 """The factor on perturbations that keeps them in the ball in spite of rounding."""
@@ -75,11 +77,18 @@ class PerturbationSet:
         reached = self.margins_at(weight, starts, late)
         # for each margin, the starts with the largest values
         tried = np.argsort(-reached, axis=1, kind="stable")[:, :climbs]
-        size = self.margins.output_size
-        outputs = np.repeat(np.arange(size), tried.shape[1])
-        deltas, values = self._climbed(weight, starts[:, tried.reshape(-1)], outputs, late)
-        best = np.argmax(values.reshape(tried.shape), axis=1) + np.arange(size) * tried.shape[1]
-        return deltas[:, best], values[best]
+        size, each = self.margins.output_size, tried.shape[1]
+        found = np.empty((weight.size, size))
+        found[:], worst = starts[:, tried[:, 0]], reached[np.arange(size), tried[:, 0]]
+        step = max(_AT_ONCE // (weight.size * each * len(_STEP_LENGTHS)), 1)
+        for margins in np.split(np.arange(size), range(step, size, step)):
+            if late():
+                break
+            outputs, begun = np.repeat(margins, each), starts[:, tried[margins].reshape(-1)]
+            deltas, values = self._climbed(weight, begun, outputs, late)
+            best = np.argmax(values.reshape(-1, each), axis=1) + np.arange(margins.size) * each
+            found[:, margins], worst[margins] = deltas[:, best], values[best]
+        return found, worst
 
     def _climbed(
         self, weight: FloatArray, deltas: FloatArray, outputs: IntArray, late: Late

@@ -33,9 +33,9 @@ _KEPT, _WHILE_READ = 12, 14
 """Bytes for each weight of each window of a convolution, and more while it is read: measured."""
 _KEPT_PLACE, _PLACE_READ = 4, 20
 """Bytes for each entry of each window, where weights are not stored for each window: measured."""
-_MOST_VALUES = 12_000_000
-"""Numbers that a network may compute: with 9.7 and 36 million of a ResNet-18 and a VGG-16 at 224 x
-224, the first bounds and the comparison with onnxruntime took 4 s and 11 s at a limit of 2 s."""
+_MOST_VALUES = 3_000_000
+"""Numbers that a network may compute: of a ResNet-18 at 128 x 128, with 2.9 million, every question
+kept a limit of 2 s; at 224 x 224, with 8.8 million, explanations took 4 s and minima 18 s."""
 _SMALL, _WEIGHTS = 10_000, 1024
 """Numbers of inputs that are not looked at, and of stored tensors that may say a shape."""
 
