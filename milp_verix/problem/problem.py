@@ -161,6 +161,11 @@ class ProblemData:
         return self.within(replace(ball, radii=radii))
 
 
+def pose(problem: ProblemData, network: NetworkLike, x: InputLike, **given: Any) -> None:
+    """Fill ``problem`` with what the arguments of :class:`milp_verix.Problem` pose."""
+    ProblemData.__init__(problem, **vars(problem_of(network, x, Given(**given))))
+
+
 def problem_of(network: NetworkLike, x: InputLike, given: Given) -> ProblemData:
     """Return the problem that the arguments of :class:`milp_verix.Problem` pose."""
     described, row = inputs_of(given.inputs), row_of(x)
