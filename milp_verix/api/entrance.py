@@ -38,8 +38,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
     if "epsilon" not in question:  # of calls that ask about several radii
-        described = question.get("inputs") is not None
-        question["epsilon"] = 0.0 if described else own_radii(given.get("epsilons"))
+        question["epsilon"] = posed_at(given.get("epsilons"), question["inputs"])
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
     limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
@@ -52,8 +51,14 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     return Problem(**question), options
 
 
-def own_radii(several: Any) -> Any:
-    """Return the first of ``several`` radii that has one for each coordinate; 0 without."""
+def posed_at(several: Any, inputs: Any) -> Any:
+    """Return the radius at which a question about ``several`` is posed.
+
+    It is the first that has one for each coordinate of an input without a description, as these
+    make one; else 0, the input alone.
+    """
+    if inputs is not None:
+        return 0.0
     listed = several if isinstance(several, list | tuple) else [several]
     flat = int(listed is not several)  # an array of one axis has a radius in each entry
     own = (
