@@ -1,7 +1,7 @@
 """The calls that users make, written from the tables of calls and options.
 
-``python docs/write_calls.py`` writes ``milp_verix/api/calls.py``, ``milp_verix/api/problem.py``,
-``milp_verix/study/calls.py``, the arguments of ``Search``, and ``docs/options.md``, from
+``python docs/write_calls.py`` writes ``calls.py`` and ``problem_methods.py`` of ``milp_verix/api``,
+``milp_verix/study/many.py``, the arguments of ``Search``, and ``docs/options.md``, from
 ``docs/call_rows.py`` and ``milp_verix/problem/option_rows.py``; a test compares them.
 """
 
@@ -116,13 +116,13 @@ def files() -> dict[Path, str]:
             f"import math\n{start}{of_search('USUAL')}",
             [*(_call(one, ("network", "x")) for one in CALLS), _call(RULES, ("network", "rows"))],
         ),
-        package / "api" / "problem.py": _module(
+        package / "api" / "problem_methods.py": _module(
             "``Problem``: a question about one prediction, with methods that answer it.",
             f"import math\n{start}from milp_verix.problem.problem import ProblemData\n"
             + of_search("USUAL, Search"),
             [_problem()],
         ),
-        package / "study" / "calls.py": _module(
+        package / "study" / "many.py": _module(
             "A study of many inputs, as one call.",
             f"import warnings\n{start}{of_search('USUAL')}",
             [_call(MANY, ("network", "xs"))],

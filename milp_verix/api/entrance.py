@@ -18,7 +18,7 @@ from milp_verix.problem.option_rows import QUESTION, SEARCH
 from milp_verix.problem.search import Search, fitting, rows_of
 
 if TYPE_CHECKING:
-    from milp_verix.api.problem import Problem
+    from milp_verix.api.problem_methods import Problem
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +33,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     network and posing the problem count towards it. An explanation that is a result brings its
     groups. Raises ``InputError`` for an option that does not fit.
     """
-    from milp_verix.api.problem import Problem
+    from milp_verix.api.problem_methods import Problem
 
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import NDArray
 
 from milp_verix.api.entrance import posed_at
-from milp_verix.api.problem import Problem
+from milp_verix.api.problem_methods import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.files import is_file
 from milp_verix.base.stored_numbers import json_in
