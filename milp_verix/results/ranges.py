@@ -146,6 +146,14 @@ class Ranges(Certified, Drawn, Result):
             return self.inputs.features[one.feature].values[int(low)] in (one.words or ())
         return one.lower <= low and high <= one.upper
 
+    def value_at(self, one: FeatureRange, point: NDArray[Any]) -> float:
+        """Return the value, change or place of a word that takes a feature out of its range.
+
+        Inside the range it is the highest value.
+        """
+        low, high = self._moves(one, point)
+        return low if one.lower is not None and low < one.lower else high
+
     def _moves(self, one: FeatureRange, point: NDArray[Any]) -> tuple[float, float]:
         """Return the least and the highest value, or change, of a feature; the place of a word."""
         group = [*self.groups[one.feature]]

@@ -18,8 +18,7 @@ SURFACE: dict[str, dict[str, Any]] = json.loads(
     (FIXTURES / "public_surface.json").read_text(encoding="utf-8")
 )
 UNDOCUMENTED = {
-    "OnnxNetwork": {"named_inputs", "numbers_of", "scores"},
-    "Ranges": {"value_at"},
+    "OnnxNetwork": {"named_inputs", "scores"},
     "Search": {"require_only"},
 }
 """Members that no document named, and that are gone or take something else."""
