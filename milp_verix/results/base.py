@@ -30,6 +30,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import still_features
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import Statistics
+from milp_verix.results import shown
 
 Name = TypeVar("Name")
 
@@ -214,10 +215,10 @@ class Result(Remembering):
         self, points: Iterable[tuple[Name, Iterable[int], Counterfactual]], network: LoadedModel
     ) -> tuple[Name, ...]:
         """Return the names of ``points``, with the features that each may change, that fail."""
-        from milp_verix.results.build import problem_behind, stands
-
-        problem = problem_behind(self, network)
-        return tuple(name for name, free, found in points if not stands(problem, free, found))
+        problem = shown.build.problem_behind(self, network)
+        return tuple(
+            name for name, free, found in points if not shown.build.stands(problem, free, found)
+        )
 
     def refuse_other(self, network: LoadedModel) -> None:
         """Raise ``InputError`` where ``network`` is not the one explained, or was fitted again."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.stored_kinds import Amount, Count, FeatureSet, Index
 from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.shown import Certified, Drawn
 
@@ -205,9 +206,7 @@ class Ranges(Certified, Drawn, Result):
         feature or outside the ball, or does not change the prediction. Raises ``InputError`` where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.build import problem_behind, stands
-
-        problem = problem_behind(self, network)
+        problem = shown.build.problem_behind(self, network)
         kept = problem.features.coordinates(self.explanation)
         ball, everything = problem.ball, range(len(self.groups))
         failing = []
@@ -222,7 +221,7 @@ class Ranges(Certified, Drawn, Result):
             inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
             # kept features where they are: the ball of the others remains to be checked
             box = problem.within(ball.between(kept, (there, there), point))
-            changed = inside and stands(box, everything, step.counterfactual)
+            changed = inside and shown.build.stands(box, everything, step.counterfactual)
             outside = [one for one in self.ranges if not self.holds(one, point)]
             if not (changed and value == step.value and outside == [own]):
                 failing.append((own.feature, step.value))
