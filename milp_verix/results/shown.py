@@ -1,8 +1,9 @@
 """Methods that results have: words, JSON, pictures, certificates.
 
 Words, pictures, pages and certificates stand in packages above that of results, and this is the
-only module that reaches up there, and to modules of results above it. A method loads what does its work when it is called: Matplotlib,
-Rich and onnxruntime take longer to load than a result to be read.
+only module that reaches up there, and to higher modules of results. A method loads what does its
+work when it is called: Matplotlib, Rich and onnxruntime take longer to load than a result to be
+read.
 """
 
 import json
