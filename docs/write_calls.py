@@ -1,21 +1,20 @@
-"""The calls that users make, written from the table of options.
+"""The calls that users make, written from the tables of calls and options.
 
-``python docs/write_calls.py`` writes ``milp_verix/api/calls.py``, ``milp_verix/api/problem.py``,
-``milp_verix/study/calls.py`` and the arguments of ``Search``; a test compares them with the table.
-What a call does, and its errors, stand in these files alone: the docstring of a call is kept up to
-its arguments, and from its errors on.
+``python docs/write_calls.py`` writes ``calls.py`` and ``problem_methods.py`` of ``milp_verix/api``,
+``milp_verix/study/many.py``, the arguments of ``Search``, and ``docs/options.md``, from
+``docs/call_rows.py`` and ``milp_verix/problem/option_rows.py``; a test compares them.
 """
 
-import ast
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill, indent, wrap
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "encodings")]
+sys.path[:0] = [str(ROOT), str(ROOT / "encodings"), str(ROOT / "docs")]
+
+from call_rows import CALLS, LEAD, MANY, RULES, TYPES, USUAL_ERRORS, Call  # noqa: E402
 
 from milp_verix.problem.option_rows import (  # noqa: E402
     COURSE,
@@ -33,151 +32,6 @@ INSIDE = WIDTH - 4
 _SHORTEST = 12  # characters that say something
 
 
-@dataclass(frozen=True)
-class Call:
-    """A method of ``Problem``, its name as a function, and the function that answers it.
-
-    ``placed`` are the options that may be given by position.
-    """
-
-    method: str
-    name: str
-    answer: str
-    result: str
-    placed: tuple[str, ...] = ()
-
-    @property
-    def module(self) -> str:
-        """The module of the function that answers."""
-        return "milp_verix." + self.answer.rpartition(".")[0]
-
-    @property
-    def function(self) -> str:
-        """The name of the function that answers."""
-        return self.answer.rpartition(".")[2]
-
-    @property
-    def text(self) -> str:
-        """The docstring of the call as it stands."""
-        package = "study" if self.method == "many" else "api"
-        tree = ast.parse((ROOT / "milp_verix" / package / "calls.py").read_text(encoding="utf-8"))
-        functions = [one for one in tree.body if isinstance(one, ast.FunctionDef)]
-        found = next((one for one in functions if one.name == self.name), None)
-        return "" if found is None else ast.get_docstring(found) or ""
-
-
-_SEARCHES = "searches.{}.{}".format
-CALLS = (
-    Call("explain", "explain", _SEARCHES("explain_search", "explain_problem"), "Explanation"),
-    Call("minimum", "minimum", _SEARCHES("minimum.smallest", "minimum_of"), "Explanation"),
-    Call(
-        "contrastive",
-        "contrastive",
-        _SEARCHES("contrastive", "contrastive_of"),
-        "ContrastiveExplanation",
-    ),
-    Call(
-        "enumerate",
-        "enumerate_explanations",
-        _SEARCHES("importance_search", "enumerate_problem"),
-        "Enumeration",
-    ),
-    Call(
-        "inflate",
-        "inflate",
-        _SEARCHES("ranges.inflate", "inflate_problem"),
-        "Ranges",
-        ("explanation",),
-    ),
-    Call("check", "check", _SEARCHES("explain_search", "check_problem"), "Check", ("free",)),
-    Call("audit", "audit", _SEARCHES("audit_search", "audit_of"), "Audit", ("explanation",)),
-    Call(
-        "relevance", "relevance", _SEARCHES("relevance", "relevance_of"), "Relevance", ("feature",)
-    ),
-    Call("importance", "importance", _SEARCHES("importance_search", "importance_of"), "Importance"),
-    Call("radius", "robustness_radius", _SEARCHES("radius_search", "radius_of"), "RobustnessRadii"),
-    Call("sweep", "epsilon_sweep", _SEARCHES("sweep", "sweep_of"), "EpsilonSweep"),
-    Call("compare", "compare", "comparison.compare.compare_solvers", "Comparison"),
-    Call("export", "encode_check", "oracle.check_program.encode_problem", "Encoding", ("free",)),
-)
-RULES = Call("rules", "find_rules", _SEARCHES("ranges.inflate", "rules_of_table"), "Rules")
-MANY = Call("many", "explain_many", "study.study_run.run_many", "Tally")
-
-NETWORK = """a model, the path of its file, or its bytes. An :class:`OnnxNetwork`, an ONNX file, an
-``onnx.ModelProto``, or what else :func:`milp_verix.load_network` takes."""
-X = """the input, an array or a row of a table. It has the network's input shape (dimensions of 1
-may be left out) or is flat; for a network with a flat input also an image of one channel, or of
-``image_shape``. A row is a DataFrame of one row, a Series, a mapping, a list of one mapping; see
-:mod:`milp_verix.inputs.one_row`."""
-XS = """an array with an input for each entry of its first axis, a sequence of arrays, or the path
-of a ``.npy``, ``.npz`` (with ``:KEY`` behind it), ``.csv`` or ``.parquet`` file, a row for each
-input. Values are taken as they are."""
-ROWS = "inputs, as ``rows`` of :func:`milp_verix.inflate`."
-LEAD = {
-    "network": ("NetworkLike", NETWORK),
-    "x": ("InputLike", X),
-    "xs": ("Any", XS),
-    "rows": ("Any", ROWS),
-}
-"""Type and meaning of the first arguments of calls."""
-
-TYPES = {
-    "Any": "typing",
-    "Callable": "collections.abc",
-    "Collection": "collections.abc",
-    "Mapping": "collections.abc",
-    "Sequence": "collections.abc",
-    "Path": "pathlib",
-    "ArrayLike": "numpy.typing",
-    "BoundMethod": "verix_encodings",
-    "Encoding": "verix_encodings",
-    "Formulation": "verix_encodings",
-    "Epsilon": "milp_verix.inputs.radii",
-    "Feature": "milp_verix.inputs.feature",
-    "Inputs": "milp_verix.inputs.inputs",
-    "NetworkLike": "milp_verix.models.onnx.onnx_network",
-    "Check": "milp_verix.results.answers",
-    "Comparison": "milp_verix.results.comparison",
-    "Pair": "milp_verix.results.comparison",
-    "Rules": "milp_verix.results.answers",
-    "Certifiable": "milp_verix.certificates.certify",
-    "Certificate": "milp_verix.certificates.certificate",
-    "Tally": "milp_verix.study.study_run",
-    "CostsLike": "milp_verix.problem.features",
-    "FeaturesLike": "milp_verix.problem.features",
-    "Domain": "milp_verix.problem.ball",
-    "ClassLike": "milp_verix.problem.search",
-    "InputLike": "milp_verix.problem.search",
-    "OrderLike": "milp_verix.problem.search",
-    "FeatureSetLike": "milp_verix.searches.feature_sets",
-    "Tolerances": "milp_verix.base.tolerances",
-    "SearchLimits": "milp_verix.searches.minimum.search_limits",
-    "Solver": "milp_verix.solvers",
-    "EarlierContrast": "milp_verix.results.earlier",
-    "EarlierImportance": "milp_verix.results.earlier",
-    "EarlierComparison": "milp_verix.comparison.repeated",
-    "EarlierResult": "milp_verix.results.earlier",
-    "AuditProgress": "milp_verix.searches.audit_search",
-    "ContrastiveProgress": "milp_verix.searches.contrast_search",
-    "EnumerationProgress": "milp_verix.searches.importance_search",
-    "MinimumProgress": "milp_verix.searches.minimum.minimum_search",
-    "Progress": "milp_verix.searches.explain_search",
-    "RadiusProgress": "milp_verix.searches.radius_search",
-    "RangesProgress": "milp_verix.searches.ranges.ranges_search",
-    "RelevanceProgress": "milp_verix.searches.relevance",
-    "Explanation": "milp_verix.results.explanation",
-    "ContrastiveExplanation": "milp_verix.results.contrast",
-    "Enumeration": "milp_verix.results.contrast",
-    "Audit": "milp_verix.results.audit",
-    "EpsilonSweep": "milp_verix.results.explanation",
-    "RobustnessRadii": "milp_verix.results.ranges",
-    "Importance": "milp_verix.results.importance",
-    "Ranges": "milp_verix.results.ranges",
-    "Relevance": "milp_verix.results.importance",
-}
-"""The modules of the types in signatures."""
-
-
 _MORE = (
     "More on the question: :class:`milp_verix.Problem`; on the search: :class:`milp_verix.Search`."
 )
@@ -185,28 +39,7 @@ _SAME = "Network, input, shared options and usual errors: see :func:`milp_verix.
 _TASKS = ("explain", "minimum", "contrastive", "compare")
 _OF_TASKS = """Options of a task: see :func:`milp_verix.explain`, :func:`milp_verix.minimum`,
 :func:`milp_verix.contrastive` and :func:`milp_verix.compare`."""
-_ERRORS = """\
-    InputError: an argument does not fit.
-    ModelError: the network cannot be read or encoded.
-    SolverUnavailableError: the solver is not installed."""
-"""The usual errors of a call."""
-_ONE_LINER = """\
-problem, options = parted("{method}", locals())
-{imports}return {function}(problem, **options)"""
-_RULES = """\
-given = fitting("rules", locals())
-{imports}options = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-return {function}(given.pop("network"), given.pop("rows"), options, **given)"""
-_MANY = """\
-given = different(explain_many, fitting("many", locals()))
-{imports}return {function}(**given)"""
-_METHOD = """\
-given = fitting("{method}", locals())
-{imports}return {function}(self, **given)"""
-_INIT = """\
-given = fitting("explain", locals())
-data = problem_of(given.pop("network"), given.pop("x"), Given(**given))
-ProblemData.__init__(self, **vars(data))"""
+_INIT = Call("explain", "Problem", "problem.problem.pose", "None", "")
 _PROBLEM = """\
 class Problem(ProblemData):
     \"""A question about one prediction: network, input, ball and features; checked once.
@@ -251,11 +84,12 @@ All options of the calls that ask about a prediction, in the order of their sign
 _MODULE = """\
 \"""{about}
 
-Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
-options: change that instead.
+Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
+instead. A call has no body: what :func:`answered` names is loaded once it is asked.
 \"""
 
 # fmt: off
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
@@ -273,39 +107,25 @@ def files() -> dict[Path, str]:
     """Return the text of each file that is written."""
     package = ROOT / "milp_verix"
     search = package / "problem" / "search.py"
-    entrance = "from milp_verix.api.entrance import {}\n"
-    typing = "from typing import TYPE_CHECKING\n\n"
-    domain = "from milp_verix.problem.ball import UNIT_DOMAIN\n"
-    search_options = "from milp_verix.problem.search import {}".format
+    start = "from typing import TYPE_CHECKING\n\nfrom milp_verix.api.entrance import answered\n"
+    start += "from milp_verix.problem.ball import UNIT_DOMAIN\n"
+    of_search = "from milp_verix.problem.search import {}".format
     return {
         package / "api" / "calls.py": _module(
             "The questions about a prediction, each in one call.",
-            "import math\n"
-            + typing
-            + entrance.format("parted, remedied")
-            + domain
-            + "from milp_verix.problem.option_rows import QUESTION\n"
-            + search_options("USUAL, fitting, rows_of"),
-            [*map(_one_liner, CALLS), _call(RULES, ("network", "rows"), _RULES)],
+            f"import math\n{start}{of_search('USUAL')}",
+            [*(_call(one, ("network", "x")) for one in CALLS), _call(RULES, ("network", "rows"))],
         ),
-        package / "api" / "problem.py": _module(
+        package / "api" / "problem_methods.py": _module(
             "``Problem``: a question about one prediction, with methods that answer it.",
-            "import math\n"
-            + typing
-            + entrance.format("remedied")
-            + domain
-            + "from milp_verix.problem.problem import ProblemData, problem_of\n"
-            + search_options("USUAL, Given, Search, fitting"),
+            f"import math\n{start}from milp_verix.problem.problem import ProblemData\n"
+            + of_search("USUAL, Search"),
             [_problem()],
         ),
-        package / "study" / "calls.py": _module(
+        package / "study" / "many.py": _module(
             "A study of many inputs, as one call.",
-            "import warnings\n"
-            + typing
-            + entrance.format("different, remedied")
-            + domain
-            + search_options("USUAL, fitting"),
-            [_call(MANY, ("network", "xs"), _MANY)],
+            f"import warnings\n{start}{of_search('USUAL')}",
+            [_call(MANY, ("network", "xs"))],
         ),
         search: _search(search.read_text(encoding="utf-8")),
         ROOT / "docs" / "options.md": _page(),
@@ -337,49 +157,40 @@ def _page() -> str:
     return f"{_PAGE}\n\n" + "\n\n".join(parts) + "\n"
 
 
-def _one_liner(call: Call) -> str:
-    return _call(call, ("network", "x"), _ONE_LINER.replace("{method}", call.method))
-
-
-def _call(call: Call, lead: Sequence[str], body: str) -> str:
+def _call(call: Call, lead: Sequence[str]) -> str:
     """Return the source of a call that takes a network first."""
     rows, known = rows_of(call.method), {*rows_of("explain", QUESTION), *rows_of("explain", SEARCH)}
-    head, errors = call.text.partition("\n\nArgs:\n")[0], call.text.partition("\n\nRaises:\n")[2]
     if call.method == "explain":
-        doc = f"{head}\n\n{_arguments(lead, rows, WIDTH, brief=known)}\n\n{_MORE}"
+        doc = f"{_arguments(lead, rows, WIDTH, brief=known)}\n\n{_MORE}"
     else:
-        same = _OF_TASKS if call is MANY else _SAME
         if call is MANY:
             known |= {row for task in _TASKS for row in rows_of(task)}
         other = [name for name in lead if name not in ("network", "x")]
         own = [row for row in rows if row not in known]
-        head = head.removesuffix(f"\n\n{same}")
-        doc = f"{head}\n\n{same}\n\n{_arguments(other, own, WIDTH, brief=())}"
-    if call.method == "explain" or errors not in ("", _ERRORS):
-        doc += f"\n\nRaises:\n{errors or _ERRORS}"
+        same = _OF_TASKS if call is MANY else _SAME
+        doc = f"{same}\n\n{_arguments(other, own, WIDTH, brief=())}"
+    if call.method == "explain" or call.errors != USUAL_ERRORS:
+        doc += f"\n\nRaises:\n{indent(call.errors, ' ' * 4)}"
     first = [f"{name}: {LEAD[name][0]}" for name in lead]
-    body = body.replace("{imports}", _imports(call)).replace("{function}", call.function)
-    return _function(
-        f"def {call.name}", _signature(first, rows, call.placed, WIDTH), call.result, doc, body
-    )
+    signature = _signature(first, rows, call.placed, WIDTH)
+    return _function(call, call.name, signature, f"{call.about}\n\n{doc}")
 
 
 def _method(call: Call) -> str:
     """Return the source of a method of ``Problem``."""
     rows = (*rows_of(call.method, OWN), *rows_of("methods"), *rows_of(call.method, COURSE))
-    summary = fill(call.text.partition("\n\n")[0], WIDTH - 8)
-    doc = f"{summary}\n\nArguments, and errors: :func:`milp_verix.{call.name}`."
-    source = _METHOD.format(method=call.method, imports=_imports(call), function=call.function)
+    summary = fill(call.about.partition("\n\n")[0], WIDTH - 8)
     placed = ("epsilons",) if call.method == "sweep" else call.placed
     signature = _signature(["self"], rows, placed, INSIDE)
-    return _function(f"def {call.method}", signature, call.result, doc, source)
+    doc = f"{summary}\n\nArguments, and errors: :func:`milp_verix.{call.name}`."
+    return _function(call, call.method, signature, doc)
 
 
 def _problem() -> str:
     """Return the source of ``Problem``."""
     rows = rows_of("explain", QUESTION)
     first = ["self", *(f"{name}: {LEAD[name][0]}" for name in ("network", "x"))]
-    init = _function("def __init__", _signature(first, rows, (), INSIDE), "None", "", _INIT)
+    init = _function(_INIT, "__init__", _signature(first, rows, (), INSIDE), "")
     methods = "\n\n".join([init, *map(_method, CALLS)])
     told = _arguments(("network", "x"), rows, WIDTH, brief=())
     return _PROBLEM.format(arguments=indent(told, " " * 4), methods=indent(methods, " " * 4))
@@ -395,14 +206,10 @@ def _search(source: str) -> str:
     return f"{before}{indent(told, ' ' * 4)}\n\n{raises}{after}"
 
 
-def _function(head: str, signature: str, result: str, doc: str, body: str) -> str:
-    quoted = f'"""{doc}\n"""\n' if doc else ""
-    return f"@remedied\n{head}(\n{signature}\n) -> {result}:\n{indent(quoted + body, ' ' * 4)}"
-
-
-def _imports(call: Call) -> str:
-    """Return the import of a call: what answers a question is loaded once it is asked."""
-    return f"\nfrom {call.module} import {call.function}\n\n"
+def _function(call: Call, name: str, signature: str, doc: str) -> str:
+    body = indent(f'"""{doc}\n"""' if doc else "...", " " * 4)
+    head = f'@answered("{call.method}", by="{call.answer}")\ndef {name}'
+    return f"{head}(\n{signature}\n) -> {call.result}:\n{body}"
 
 
 def _signature(

@@ -17,7 +17,7 @@ from .api.calls import (
     robustness_radius as robustness_radius,
 )
 from .api.message import Message as Message
-from .api.problem import Problem as Problem
+from .api.problem_methods import Problem as Problem
 from .base.errors import (
     InputError as InputError,
     LicenceLimitError as LicenceLimitError,
@@ -82,7 +82,7 @@ from .searches.radius_search import RadiusProgress as RadiusProgress
 from .searches.ranges.ranges_search import RangesProgress as RangesProgress
 from .searches.relevance import RelevanceProgress as RelevanceProgress
 from .solvers.backends.pyomo_solvers import to_pyomo as to_pyomo
-from .study.calls import explain_many as explain_many
+from .study.many import explain_many as explain_many
 from .study.report import (
     write_notice as write_notice,
     write_report as write_report,

@@ -25,7 +25,7 @@ from itertools import chain, product
 from math import ceil, floor, inf
 from typing import Any
 
-from verix_checker.ball import Ball
+from verix_checker.claim_inputs import Ball
 from verix_checker.fields import CLAIM, named
 from verix_checker.forms import Form
 from verix_checker.neurons import Network

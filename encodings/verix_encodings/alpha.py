@@ -78,16 +78,22 @@ _NEIGHBOURS = 64
 
 
 def alpha_bounds(
-    network: Network, region: Region, late: Late = never, *, within: Bounds = ()
+    network: Network,
+    region: Region,
+    late: Late = never,
+    *,
+    known: Bounds = (),
+    within: Bounds = (),
 ) -> Bounds:
     """Bound every value of ``network`` over the inputs in ``region``, inside CROWN's bounds.
 
+    ``known`` are bounds proven already for the first values; they are returned as they are.
     ``within`` are bounds known to hold there, computed by :func:`crown_bounds` unless they are
     given; neurons that these decide keep them. Once ``late()``, so do all remaining neurons. Raises
     ``OverflowError`` as :func:`interval_bounds` does.
     """
     within = within or crown_bounds(network, region, late=late)
-    return layer_by_layer(network, region, _optimised, late=late, within=within)
+    return layer_by_layer(network, region, _optimised, known, late=late, within=within)
 
 
 def beyond_input(network: Network, bounds: Bounds) -> int:

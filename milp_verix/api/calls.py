@@ -1,20 +1,20 @@
 """The questions about a prediction, each in one call.
 
-Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
-options: change that instead.
+Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
+instead. A call has no body: what :func:`answered` names is loaded once it is asked.
 """
 
 # fmt: off
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from milp_verix.api.entrance import parted, remedied
+from milp_verix.api.entrance import answered
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.option_rows import QUESTION
-from milp_verix.problem.search import USUAL, fitting, rows_of
+from milp_verix.problem.search import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from verix_encodings import BoundMethod, Encoding, Formulation
 
 
-@remedied
+@answered("explain", by="searches.explain_search.explain_problem")
 def explain(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -125,14 +125,9 @@ def explain(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, options = parted("explain", locals())
-
-    from milp_verix.searches.explain_search import explain_problem
-
-    return explain_problem(problem, **options)
 
 
-@remedied
+@answered("minimum", by="searches.minimum.smallest.minimum_of")
 def minimum(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -190,14 +185,9 @@ def minimum(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, options = parted("minimum", locals())
-
-    from milp_verix.searches.minimum.smallest import minimum_of
-
-    return minimum_of(problem, **options)
 
 
-@remedied
+@answered("contrastive", by="searches.contrastive.contrastive_of")
 def contrastive(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -254,14 +244,9 @@ def contrastive(
             is run again if it leaves ``must_not`` alone. Its lower bound is no proof: a note tells
             it where it is above that of this run.
     """
-    problem, options = parted("contrastive", locals())
-
-    from milp_verix.searches.contrastive import contrastive_of
-
-    return contrastive_of(problem, **options)
 
 
-@remedied
+@answered("enumerate", by="searches.importance_search.enumerate_problem")
 def enumerate_explanations(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -288,14 +273,9 @@ def enumerate_explanations(
         snapshots: called with a function that returns the result so far: at the start, and after
             each explanation that is found.
     """
-    problem, options = parted("enumerate", locals())
-
-    from milp_verix.searches.importance_search import enumerate_problem
-
-    return enumerate_problem(problem, **options)
 
 
-@remedied
+@answered("inflate", by="searches.ranges.inflate.inflate_problem")
 def inflate(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike | None = None, *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -342,14 +322,9 @@ def inflate(
         ModelError: the network cannot be read or encoded.
         SolverUnavailableError: the solver is not installed.
     """
-    problem, options = parted("inflate", locals())
-
-    from milp_verix.searches.ranges.inflate import inflate_problem
-
-    return inflate_problem(problem, **options)
 
 
-@remedied
+@answered("check", by="searches.explain_search.check_problem")
 def check(
     network: NetworkLike, x: InputLike, free: Sequence[int | str], *, epsilon: Epsilon,
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -373,14 +348,9 @@ def check(
     Args:
         free: the features that may change, by indices or names, or a mask; see ``features``.
     """
-    problem, options = parted("check", locals())
-
-    from milp_verix.searches.explain_search import check_problem
-
-    return check_problem(problem, **options)
 
 
-@remedied
+@answered("audit", by="searches.audit_search.audit_of")
 def audit(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike, *, epsilon: Epsilon,
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -422,14 +392,9 @@ def audit(
         progress: called at the start, before each check, and after each decision.
         snapshots: called with a function that returns the result so far.
     """
-    problem, options = parted("audit", locals())
-
-    from milp_verix.searches.audit_search import audit_of
-
-    return audit_of(problem, **options)
 
 
-@remedied
+@answered("relevance", by="searches.relevance.relevance_of")
 def relevance(
     network: NetworkLike, x: InputLike, feature: str | int | Sequence[str | int], *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -461,14 +426,9 @@ def relevance(
         progress: called before each set that is tried.
         snapshots: called with a function that returns the result so far, before each set.
     """
-    problem, options = parted("relevance", locals())
-
-    from milp_verix.searches.relevance import relevance_of
-
-    return relevance_of(problem, **options)
 
 
-@remedied
+@answered("importance", by="searches.importance_search.importance_of")
 def importance(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -513,14 +473,9 @@ def importance(
         resume: an earlier result of the same question, by any index, or the path of its JSON: its
             counterfactuals are run again, and its sets that keep the prediction are proven again.
     """
-    problem, options = parted("importance", locals())
-
-    from milp_verix.searches.importance_search import importance_of
-
-    return importance_of(problem, **options)
 
 
-@remedied
+@answered("radius", by="searches.radius_search.radius_of")
 def robustness_radius(
     network: NetworkLike, x: InputLike, *, norm: str = "linf", delta: float | None = None,
     domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -562,14 +517,9 @@ def robustness_radius(
         snapshots: called with a function that returns the result so far. The function may be called
             at any time, in any thread.
     """
-    problem, options = parted("radius", locals())
-
-    from milp_verix.searches.radius_search import radius_of
-
-    return radius_of(problem, **options)
 
 
-@remedied
+@answered("sweep", by="searches.sweep.sweep_of")
 def epsilon_sweep(
     network: NetworkLike, x: InputLike, *, epsilons: Epsilon | Sequence[Epsilon],
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -608,14 +558,9 @@ def epsilon_sweep(
         snapshots: called with a function that returns the sweep so far: the radii that were
             reached.
     """
-    problem, options = parted("sweep", locals())
-
-    from milp_verix.searches.sweep import sweep_of
-
-    return sweep_of(problem, **options)
 
 
-@remedied
+@answered("compare", by="comparison.compare.compare_solvers")
 def compare(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -684,14 +629,9 @@ def compare(
         InputError: an argument does not fit, or no pair does.
         ModelError: the network cannot be read or encoded.
     """
-    problem, options = parted("compare", locals())
-
-    from milp_verix.comparison.compare import compare_solvers
-
-    return compare_solvers(problem, **options)
 
 
-@remedied
+@answered("export", by="oracle.check_program.encode_problem")
 def encode_check(
     network: NetworkLike, x: InputLike, free: Sequence[int | str] | None = None, *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -723,14 +663,9 @@ def encode_check(
             ball, or leaves float64.
         ModelError: the network cannot be read or encoded.
     """
-    problem, options = parted("export", locals())
-
-    from milp_verix.oracle.check_program import encode_problem
-
-    return encode_problem(problem, **options)
 
 
-@remedied
+@answered("rules", by="searches.ranges.inflate.rules_of_table")
 def find_rules(
     network: NetworkLike, rows: Any, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -764,9 +699,3 @@ def find_rules(
         InputError: an argument does not fit, or no row is an input of the question.
         ModelError: the network cannot be read or encoded.
     """
-    given = fitting("rules", locals())
-
-    from milp_verix.searches.ranges.inflate import rules_of_table
-
-    options = {row.name: given.pop(row.name) for row in rows_of("rules", QUESTION)}
-    return rules_of_table(given.pop("network"), given.pop("rows"), options, **given)

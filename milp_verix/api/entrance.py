@@ -1,12 +1,13 @@
 """The start of all public calls: options are parted, values checked, errors explained.
 
-A call that poses a problem gives its arguments to :func:`parted`; see ``docs/write_calls.py``,
-which writes the calls from the table of options.
+``docs/write_calls.py`` writes the signatures of the calls from the table of options;
+:func:`answered` makes them calls.
 """
 
 from collections.abc import Callable, Collection
 from dataclasses import fields
 from functools import wraps
+from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -17,7 +18,7 @@ from milp_verix.problem.option_rows import QUESTION, SEARCH
 from milp_verix.problem.search import Search, fitting, rows_of
 
 if TYPE_CHECKING:
-    from milp_verix.api.problem import Problem
+    from milp_verix.api.problem_methods import Problem
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,13 +33,12 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     network and posing the problem count towards it. An explanation that is a result brings its
     groups. Raises ``InputError`` for an option that does not fit.
     """
-    from milp_verix.api.problem import Problem
+    from milp_verix.api.problem_methods import Problem
 
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
     if "epsilon" not in question:  # of calls that ask about several radii
-        described = question.get("inputs") is not None
-        question["epsilon"] = 0.0 if described else own_radii(given.get("epsilons"))
+        question["epsilon"] = posed_at(given.get("epsilons"), question["inputs"])
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
     limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
@@ -51,8 +51,14 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     return Problem(**question), options
 
 
-def own_radii(several: Any) -> Any:
-    """Return the first of ``several`` radii that has one for each coordinate; 0 without."""
+def posed_at(several: Any, inputs: Any) -> Any:
+    """Return the radius at which a question about ``several`` is posed.
+
+    It is the first that has one for each coordinate of an input without a description, as these
+    make one; else 0, the input alone.
+    """
+    if inputs is not None:
+        return 0.0
     listed = several if isinstance(several, list | tuple) else [several]
     flat = int(listed is not several)  # an array of one axis has a radius in each entry
     own = (
@@ -63,33 +69,50 @@ def own_radii(several: Any) -> Any:
     return next(own, 0.0)
 
 
-def remedied(function: Callable[P, R]) -> Callable[P, R]:
-    """Return ``function``; its error for a missing or unknown option says what to give instead.
+def answered(call: str, by: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for the signature of ``call``, a function without a body.
 
-    Bounds that it needs and that do not exist are an ``InputError``.
+    The function ``by`` of this package, which is loaded at the first call, gets its arguments,
+    checked, but for those that are the defaults; those that pose a problem make one first. The
+    ``TypeError`` for a missing or unknown option says what to give instead. Bounds that are needed
+    and do not exist are an ``InputError``.
     """
-    plain = signature(function)
-    readable = [
-        one if one.annotation is one.empty else one.replace(annotation=_Annotation(one.annotation))
-        for one in plain.parameters.values()
-    ]
+    module, _, name = f"milp_verix.{by}".rpartition(".")
 
-    @wraps(function)
-    def call(*args: P.args, **options: P.kwargs) -> R:
-        with refusing_no_bounds():
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        plain = signature(function)
+        known = plain.parameters
+        usual = {name: one.default for name, one in known.items()}
+        readable = [one.replace(annotation=_Annotation(one.annotation)) for one in known.values()]
+        if "self" in known:
+            readable[0] = known["self"]
+
+        @wraps(function)
+        def start(*args: P.args, **options: P.kwargs) -> R:
             try:
-                return function(*args, **options)
+                function(*args, **options)
             except TypeError as error:
-                trace = error.__traceback__
-                if trace is None or trace.tb_next is not None:  # raised inside, not by the call
-                    raise
                 text = str(error).replace("Problem.__init__", "Problem")
-                raise TypeError(shortened(text + _remedy(text, plain.parameters))) from None
+                raise TypeError(shortened(text + _remedy(text, known))) from None
+            given: dict[str, Any] = dict(zip(known, args, strict=False)) | options
+            first = [given.pop("self")] if "self" in given else []
+            with refusing_no_bounds():
+                if "x" in known and not first:
+                    problem, given = parted(call, usual | given)
+                    first = [problem]
+                else:
+                    own = {one: given[one] for one in known if one in given}
+                    own = {one: own[one] for one in own if own[one] is not usual[one]}
+                    given = fitting(call, own)
+                answer: R = getattr(import_module(module), name)(*first, **given)
+                return answer
 
-    call.__signature__ = plain.replace(  # type: ignore[attr-defined]
-        parameters=readable, return_annotation=_Annotation(plain.return_annotation)
-    )
-    return call
+        start.__signature__ = plain.replace(  # type: ignore[attr-defined]
+            parameters=readable, return_annotation=_Annotation(plain.return_annotation)
+        )
+        return start
+
+    return decorate
 
 
 class _Annotation(str):
@@ -112,9 +135,3 @@ def _remedy(text: str, known: Collection[str]) -> str:
     if "search" in known and name in _OF_SEARCH:
         return f"; give search=Search({name}=…)"
     return meant(name, known)
-
-
-def different(function: Callable[..., Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the arguments ``given`` that are not the defaults of ``function``."""
-    known = signature(function).parameters
-    return {name: value for name, value in given.items() if value is not known[name].default}

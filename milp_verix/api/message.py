@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from milp_verix.api.problem import Problem
+from milp_verix.api.problem_methods import Problem
 from milp_verix.base.arguments import TEXTS, checked, names_of
 from milp_verix.base.errors import InputError, printable
 from milp_verix.inputs.feature import integer

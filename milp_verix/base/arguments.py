@@ -10,7 +10,7 @@ import re
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import wraps
 from inspect import signature
@@ -182,7 +182,8 @@ class Options:
 
     def _accept(self, kinds: Mapping[str, Kind]) -> None:
         """Take arrays for tensors; ``InputError`` for a value that is not of its kind."""
-        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        named: Any = self  # a dataclass
+        given = {one.name: getattr(self, one.name) for one in fields(named)}
         for name, value in accepted(given, kinds).items():
             object.__setattr__(self, name, value)
 

@@ -32,8 +32,8 @@ from milp_verix.certificates.phase_leaves import (
 from milp_verix.certificates.reading import RoundedClaim
 from milp_verix.oracle.engines.input_split import BoxSearch, Split
 from milp_verix.oracle.verdict import TIME_LIMIT
-from verix_checker.ball import Ball
 from verix_checker.claim import Claim
+from verix_checker.claim_inputs import Ball
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.mixed_domain import HalfSpace, MixedDomain
 

@@ -27,7 +27,7 @@ from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.phase_leaves import NoProofError, require_time
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Case, SelectionLp
-from milp_verix.oracle.engines.phase_search import PhaseSearch
+from milp_verix.oracle.engines.beta_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.session import SolveStatus

@@ -2,7 +2,7 @@
 
 A search goes over the neurons of a claim, as the checker reads them, as a network with bounds in
 float64; what it finds is proven by the checker alone. Leaves suppose phases of some neurons, and
-hold the slopes and multipliers that closed them (:mod:`~milp_verix.oracle.engines.phase_search`),
+hold the slopes and multipliers that closed them (:mod:`~milp_verix.oracle.engines.beta_search`),
 with few digits. A leaf is accepted by its bound in float64, with the numbers as they will be
 written and all rounding counted, if that is below zero by more than the checker's own rounding can
 change:
@@ -23,7 +23,7 @@ import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.certificates.reading import RoundedClaim, rounded_network
-from milp_verix.oracle.engines.phase_search import PhaseNodes, PhaseSearch
+from milp_verix.oracle.engines.beta_search import PhaseNodes, PhaseSearch
 from milp_verix.oracle.verdict import TIME_LIMIT
 from verix_checker.claim import Claim
 from verix_encodings import Interval, NormBall

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from milp_verix.api.entrance import own_radii
-from milp_verix.api.problem import Problem
+from milp_verix.api.entrance import posed_at
+from milp_verix.api.problem_methods import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.files import is_file
 from milp_verix.base.stored_numbers import json_in
@@ -71,7 +71,7 @@ def question_of(case: Case, options: GivenOptions) -> Question:
         from milp_verix.searches.feature_sets import groups_for
 
         given["features"] = groups_for(own["explanation"], None)
-    given.setdefault("epsilon", own_radii(own.get("epsilons")) if given["inputs"] is None else 0.0)
+    given.setdefault("epsilon", posed_at(own.get("epsilons"), given["inputs"]))
     if message is not None:
         if given.pop("inputs") is not None:
             raise InputError("--inputs describes tables: a message describes its own words")

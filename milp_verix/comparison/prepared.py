@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.ball_bounds import WholeBall
-from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.engine import Claim
 from milp_verix.oracle.engines.programs import deepened, pays_to_deepen
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict

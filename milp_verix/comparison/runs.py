@@ -28,7 +28,7 @@ from milp_verix.comparison.timed_solver import (
     TimedSolver,
 )
 from milp_verix.oracle.engines.choice import engine_of
-from milp_verix.oracle.engines.claim import Claim, Engine
+from milp_verix.oracle.engines.engine import Claim, Engine
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.oracle.verdict import MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import ProblemData

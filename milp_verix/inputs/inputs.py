@@ -176,9 +176,7 @@ class Inputs:
         features = [replace(f, apart=f.missing and f.kind in numbers) for f in self.features]
         if features == [*self.features]:
             return self
-        found = self.remade(features=features)
-        vars(found)["unread"] = self.unread
-        return found
+        return self.remade(features=features, unread=self.unread)
 
     @property
     def integral(self) -> BoolArray:
@@ -233,8 +231,8 @@ class Inputs:
                 with refusing(f"the model does not read {listed(idle)}", InputError):
                     inputs = self.remade(features=kept, places=None)
             places = self.places if known is None else places_in(inputs.features, known)
-            inputs = inputs if places == inputs.places else inputs.remade(places=places)
-            vars(inputs)["unread"] = idle or self.unread
+            if places != inputs.places or idle:
+                inputs = inputs.remade(places=places, unread=idle or self.unread)
             self._met[known] = inputs
         return self._met[known]
 
@@ -255,10 +253,14 @@ class Inputs:
             features=[replace(f, only=ways.get(f.name, f.only)) for f in self.features]
         )
 
-    def remade(self, **changed: Any) -> "Inputs":
+    def remade(
+        self, *, unread: tuple[str, ...] = (), of_domain: bool = False, **changed: Any
+    ) -> "Inputs":
         """Return these inputs with some arguments of the class ``changed``; raises as that does."""
         features = [*self.features]  # others own their rules
-        return Inputs(**{**self._arguments, "features": features, **changed})
+        found = Inputs(**{**self._arguments, "features": features, **changed})
+        vars(found).update(unread=unread, of_domain=of_domain)
+        return found
 
     @classmethod
     @checked(rules=SEVERAL)
@@ -350,7 +352,8 @@ class Inputs:
 
         found = cls(**arguments_in(data))
         known: Any = data  # a mapping, as arguments_in has seen
-        vars(found)["of_domain"] = known.get("of_domain") is True
+        if known.get("of_domain") is True:
+            found = found.remade(of_domain=True)
         return found.missing_apart if known.get("missing_apart") is True else found
 
     def to_data(self) -> dict[str, Any]:

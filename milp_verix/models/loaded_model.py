@@ -266,10 +266,14 @@ class LoadedModel(ABC):
         as by :meth:`placed`. Raises ``InputError`` for any other shape.
         """
         row = row_of(x)
-        array = as_numbers(x) if row is None else np.array(self.placed(row)[0])
+        array = as_numbers(x) if row is None else np.array(self.numbers_of(row))
         shape_seen(array.shape, self.input_shape)
         with np.errstate(over="ignore"):  # too large for the dtype is infinite
             return array.astype(self.dtype).reshape(self.input_shape)
+
+    def numbers_of(self, row: Mapping[str, Any]) -> list[float]:
+        """Return the numbers of a row of a table as by :meth:`placed`, without the notes."""
+        return self.placed(row)[0]
 
     @checked(row=BY_NAME)
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:

@@ -21,7 +21,7 @@ from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import InputError
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.bound_tightening import DEEPENED, bounds_within, resolve_bounds
-from milp_verix.oracle.engines.claim import Deeper
+from milp_verix.oracle.engines.engine import Deeper
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search
 from verix_encodings import (

@@ -28,7 +28,7 @@ from milp_verix.oracle.ball_bounds import (
     prepared,
 )
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
-from milp_verix.oracle.engines.claim import Claim, Decision, unwatched
+from milp_verix.oracle.engines.engine import Claim, Decision, unwatched
 from milp_verix.oracle.engines.programs import stage_of
 from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast, shortest_violated
 from milp_verix.oracle.verdict import (

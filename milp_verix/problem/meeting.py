@@ -147,7 +147,7 @@ def own_radii(
     lower, upper = domain_ends(domain, shapes[0])
     known = labels.names or [f"feature {place}" for place in range(lower.size)]
     described = Inputs([*map(continuous, known, lower.tolist(), upper.tolist())])
-    vars(described)["of_domain"] = True
+    described = described.remade(of_domain=True)
     return values_by_label(epsilon, labels, "epsilon"), described
 
 

@@ -1,8 +1,7 @@
 """One prediction to explain: network, question, ball and features, checked once and then shared."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, Self
@@ -62,6 +61,8 @@ class ProblemData:
     """The description of the input, if it has one."""
     radii: tuple[float, ...] | None
     """The radii of the features of a described input."""
+    _alike: "ProblemData | None" = None
+    """The same problem over the first ball around the input, which margins are shared with."""
 
     @property
     def x(self) -> NDArray[Any]:
@@ -131,12 +132,10 @@ class ProblemData:
 
     def within(self, ball: Ball, radii: tuple[float, ...] | None = None) -> Self:
         """Return this problem over another ball around the same input."""
-        other = copy(self)
-        if "margins" in vars(other) and self.network.rounds_scores:  # else they are the same
-            del vars(other)["margins"]
-        for name, value in {"ball": ball, "radii": radii or self.radii}.items():
-            object.__setattr__(other, name, value)
-        vars(other).pop("_identity", None)
+        other = object.__new__(type(self))  # a question that users pose has other arguments
+        parts = {one.name: getattr(self, one.name) for one in fields(ProblemData)}
+        parts |= {"ball": ball, "radii": radii or self.radii, "_alike": self._alike or self}
+        ProblemData.__init__(other, **parts)
         return other
 
     @cached_property
@@ -147,7 +146,7 @@ class ProblemData:
         """
         question, network = self.question, self.network
         if not (network.rounds_scores and isinstance(question, Classification)):
-            return question.margins(network.ir)
+            return self._alike.margins if self._alike else question.margins(network.ir)
         from milp_verix.problem.saturation import rounded_margins
 
         box, label, rivals = self.ball.outer, question.label, question.rivals
@@ -159,6 +158,11 @@ class ProblemData:
         radii = np.full(ball.centre.size, ball.epsilon) if ball.radii is None else ball.radii.copy()
         radii[self.features.coordinates(self.features.indices(features, "features"))] = 0.0
         return self.within(replace(ball, radii=radii))
+
+
+def pose(problem: ProblemData, network: NetworkLike, x: InputLike, **given: Any) -> None:
+    """Fill ``problem`` with what the arguments of :class:`milp_verix.Problem` pose."""
+    ProblemData.__init__(problem, **vars(problem_of(network, x, Given(**given))))
 
 
 def problem_of(network: NetworkLike, x: InputLike, given: Given) -> ProblemData:

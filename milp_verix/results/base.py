@@ -31,6 +31,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import still_features
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import Statistics
+from milp_verix.results import shown
 
 Name = TypeVar("Name")
 
@@ -215,10 +216,10 @@ class Result(Remembering):
         self, points: Iterable[tuple[Name, Iterable[int], Counterfactual]], network: LoadedModel
     ) -> tuple[Name, ...]:
         """Return the names of ``points``, with the features that each may change, that fail."""
-        from milp_verix.results.build import problem_behind, stands
-
-        problem = problem_behind(self, network)
-        return tuple(name for name, free, found in points if not stands(problem, free, found))
+        problem = shown.build.problem_behind(self, network)
+        return tuple(
+            name for name, free, found in points if not shown.build.stands(problem, free, found)
+        )
 
     @checked(network=instance_of(LoadedModel))
     def refuse_other(self, network: LoadedModel) -> None:

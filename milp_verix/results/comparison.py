@@ -350,15 +350,11 @@ class Comparison(Answering, Compared):
     @checked(path=PATH.or_none(), indent=INTEGER.or_none())
     def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
         """Return the comparison as JSON, and write it to ``path`` if given."""
-        from milp_verix.results import comparison_files
-
-        return comparison_files.write_json(self, path, indent=indent)
+        return shown.comparison_files.write_json(self, path, indent=indent)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each run as CSV, and write it to ``path`` if given."""
-        from milp_verix.results import comparison_files
-
-        return comparison_files.write_csv(self, path)
+        return shown.comparison_files.write_csv(self, path)
 
     def each_to_csv(self, path: str | Path | None = None) -> str:
         """Return a line for each program and run as CSV, and write it to ``path`` if given.
@@ -367,14 +363,11 @@ class Comparison(Answering, Compared):
         solver does not tell is empty. A ``path`` that ends in ``.parquet`` gets the same as
         parquet. Raises ``InputError`` for a comparison of explanations, whose checks differ.
         """
-        from milp_verix.results.comparison_files import EACH_COLUMNS, each_line, written_as_csv
-
+        files = shown.comparison_files
         if path is not None and path_of(path, "path").suffix == ".parquet":
-            from milp_verix.results.comparison_files import write_parquet
-
-            write_parquet(self.each(), Path(path))
+            files.write_parquet(self.each(), Path(path))
             path = None
-        return written_as_csv(EACH_COLUMNS, each_line(self), path)
+        return files.written_as_csv(files.EACH_COLUMNS, files.each_line(self), path)
 
     def each(self) -> "pd.DataFrame":
         """Return the same as a pandas DataFrame: a row for each program and run.
@@ -382,10 +375,9 @@ class Comparison(Answering, Compared):
         Raises as :meth:`each_to_csv` does, and ``InputError`` where pandas is not installed.
         """
         from milp_verix.inputs.frame import pandas
-        from milp_verix.results import comparison_files
 
-        columns = comparison_files.EACH_COLUMNS
-        return pandas().DataFrame(comparison_files.each_line(self), columns=list(columns))
+        columns = shown.comparison_files.EACH_COLUMNS
+        return pandas().DataFrame(shown.comparison_files.each_line(self), columns=list(columns))
 
     def table(self) -> "Table":
         """Return a rich table with a row for each run."""

@@ -175,7 +175,6 @@ class Explanation(Certified, Drawn, Result):
         """
         import milp_verix
         from milp_verix.models.onnx.onnx_network import loaded
-        from milp_verix.results.build import question_in
 
         if network is None:
             problem = getattr(self, "_problem", None)
@@ -186,7 +185,7 @@ class Explanation(Certified, Drawn, Result):
             network = problem.network
         network = loaded(network, self.inputs)
         self.refuse_other(network)
-        question = {**question_in(self)}
+        question = {**shown.build.question_in(self)}
         if self.inputs is None:
             question |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
         return milp_verix.inflate(network, self.input, self, **{**question, **options})

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.stored_kinds import FeatureSet, Index, Points
 from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.contrast import Contrast
 from milp_verix.results.known_game import KnownGame
@@ -237,12 +238,10 @@ class Relevance(Certified, Result):
         one, is in the ball and keeps it. ``InputError`` where there is no evidence, or where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.build import problem_behind, stands
-
         if self.counterfactual is None or self.free is None:
             raise InputError("there is no counterfactual to replay: no relevance was shown")
-        problem = problem_behind(self, network)
-        if not stands(problem, [*self.features, *self.free], self.counterfactual):
+        problem = shown.build.problem_behind(self, network)
+        if not shown.build.stands(problem, [*self.features, *self.free], self.counterfactual):
             return False
         if self.unchanged is None:
             return True

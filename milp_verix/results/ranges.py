@@ -11,6 +11,7 @@ from milp_verix.base.arguments import ARRAY, checked, instance_of
 from milp_verix.base.errors import InputError
 from milp_verix.base.stored_kinds import Amount, Count, FeatureSet, Index
 from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.results import shown
 from milp_verix.results.base import Counterfactual, Result
 from milp_verix.results.shown import Certified, Drawn
 
@@ -154,6 +155,14 @@ class Ranges(Certified, Drawn, Result):
             return self.inputs.features[one.feature].values[int(low)] in (one.words or ())
         return one.lower <= low and high <= one.upper
 
+    def value_at(self, one: FeatureRange, point: NDArray[Any]) -> float:
+        """Return the value, change or place of a word that takes a feature out of its range.
+
+        Inside the range it is the highest value.
+        """
+        low, high = self._moves(one, point)
+        return low if one.lower is not None and low < one.lower else high
+
     def _moves(self, one: FeatureRange, point: NDArray[Any]) -> tuple[float, float]:
         """Return the least and the highest value, or change, of a feature; the place of a word."""
         group = [*self.groups[one.feature]]
@@ -205,9 +214,7 @@ class Ranges(Certified, Drawn, Result):
         feature or outside the ball, or does not change the prediction. Raises ``InputError`` where
         ``network`` is not the network asked about.
         """
-        from milp_verix.results.build import problem_behind, stands
-
-        problem = problem_behind(self, network)
+        problem = shown.build.problem_behind(self, network)
         kept = problem.features.coordinates(self.explanation)
         ball, everything = problem.ball, range(len(self.groups))
         failing = []
@@ -222,7 +229,7 @@ class Ranges(Certified, Drawn, Result):
             inside = np.all((ball.domain_lower[kept] <= there) & (there <= ball.domain_upper[kept]))
             # kept features where they are: the ball of the others remains to be checked
             box = problem.within(ball.between(kept, (there, there), point))
-            changed = inside and stands(box, everything, step.counterfactual)
+            changed = inside and shown.build.stands(box, everything, step.counterfactual)
             outside = [one for one in self.ranges if not self.holds(one, point)]
             if not (changed and value == step.value and outside == [own]):
                 failing.append((own.feature, step.value))

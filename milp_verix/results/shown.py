@@ -1,8 +1,9 @@
 """Methods that results have: words, JSON, pictures, certificates.
 
 Words, pictures, pages and certificates stand in packages above that of results, and this is the
-only module that reaches up there. A method loads what does its work when it is called: Matplotlib,
-Rich and onnxruntime take longer to load than a result to be read.
+only module that reaches up there, and to higher modules of results. A method loads what does its
+work when it is called: Matplotlib, Rich and onnxruntime take longer to load than a result to be
+read.
 """
 
 import json
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from milp_verix.certificates.certificate import Certificate
     from milp_verix.models.loaded_model import LoadedModel
+    from milp_verix.results import build, comparison_files
     from milp_verix.results.json_format import StoredResult
     from milp_verix.views import (
         audit_words,
@@ -35,14 +37,16 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a module of views, which is loaded when it is first asked for."""
+        """Return a module of views or results, which is loaded when it is first asked for."""
         if name not in __all__:
             raise AttributeError(name)
-        return import_module(f"milp_verix.views.{name}")
+        own = name in ("build", "comparison_files")
+        return import_module(f"milp_verix.{'results' if own else 'views'}.{name}")
 
 
-__all__ = ["Certified", "Drawn", "Stated", "audit_words", "explanation_words", "facts", "plot"]
-__all__ += ["ranges_words", "result_page", "sentences", "text_tables"]
+__all__ = ["Certified", "Drawn", "Stated", "audit_words", "build", "comparison_files"]
+__all__ += ["explanation_words", "facts", "plot", "ranges_words", "result_page", "sentences"]
+__all__ += ["text_tables"]
 
 
 class Stated(Answering):

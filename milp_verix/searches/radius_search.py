@@ -22,7 +22,7 @@ from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.ranges import RobustnessRadii
 from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
-from milp_verix.searches.runner import AnytimeSearch, Tally
+from milp_verix.searches.runner import AnytimeSearch, OracleWork
 
 _LEAST_WORK = 0.1
 """Seconds of work that each question may take at least. Not measured."""
@@ -58,7 +58,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         # what an oracle prepares and reuses is for sets that grow
         self._own_search = replace(self.request.search, reuse=False)
         self._oracle, self._epsilon = self._opened(self.reach), self.reach
-        self._tally = Tally()
+        self._tally = OracleWork()
 
     def close(self) -> None:
         """Close the last oracle, and keep its counts."""

@@ -110,13 +110,13 @@ def fields_of(
     beside: Effort | None = None,
 ) -> dict[str, Any]:
     """Return the fields that results share; ``beside`` is effort of others than ``oracle``."""
-    tally = Tally(beside or Effort())
+    tally = OracleWork(beside or Effort())
     tally.add(oracle)
     return tally.fields(oracle.problem, oracle.solver, notes + oracle.notes, seconds, stopped)
 
 
 @dataclass(eq=False)
-class Tally:
+class OracleWork:
     """The work of several oracles, one after the other; ``notes`` are those of the last one."""
 
     effort: Effort = field(default_factory=Effort)

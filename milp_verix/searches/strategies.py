@@ -35,7 +35,7 @@ from typing import TypeAlias
 from milp_verix.base.clock import Deadline, Limit, OutOfTimeError
 from milp_verix.base.errors import require_one_of
 from milp_verix.base.number_text import counted
-from milp_verix.oracle.engines.claim import unwatched
+from milp_verix.oracle.engines.engine import unwatched
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import BOUNDS_ALONE, TIME_LIMIT, Answer, Stage, Verdict
 

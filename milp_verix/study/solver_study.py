@@ -15,7 +15,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import pandas
 from milp_verix.results.comparison import Pair
 from milp_verix.results.comparison_files import EACH_COLUMNS, written_as_csv
-from milp_verix.results.solver_study import SHIFT, PairSummary, SolverTimes
+from milp_verix.results.solver_times import SHIFT, PairSummary, SolverTimes
 from milp_verix.study.journal import FAILED, Record, best_records
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ _KINDS = ("minimum", "explain")
 _ALWAYS = 2 / 3
 
 
-class _Tally:
+class _Counts:
     """Counts over the explanations of one setting."""
 
     def __init__(self, first: Explanation) -> None:
@@ -190,13 +190,13 @@ def use_in(stored: Sequence[StoredTask], journal: Path) -> TableUse:
         if one.row.task in _KINDS and one.row.size is not None:
             group = one.row.network, str(one.row.epsilon), id(one.row.setting), one.row.task
             found[group].append(one)
-    tally: _Tally | None = None
+    tally: _Counts | None = None
     tasks = max(found.values(), key=len, default=[])
     for one in tasks:
         with suppress(InputError):
             result = load(one.path, Explanation)
             if tally is None:
-                tally, first = _Tally(result), result
+                tally, first = _Counts(result), result
             if not difference_of(first, result, ("input", "prediction")):
                 tally.add(result)
     if tally is not None:

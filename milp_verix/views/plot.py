@@ -11,7 +11,7 @@ from milp_verix.base.files import write_atomically
 if TYPE_CHECKING:  # Matplotlib takes longer to load than a path to be refused
     from milp_verix.results.comparison import Comparison
     from milp_verix.results.json_format import StoredResult
-    from milp_verix.results.solver_study import SolverTimes
+    from milp_verix.results.solver_times import SolverTimes
     from milp_verix.views.style import Drawing
     from milp_verix.views.text_tables import TableUse
 

@@ -12,7 +12,7 @@ from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.number_text import counted, exact, nearest
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.comparison_files import COLUMNS, CSV_COLUMNS, unescaped
-from milp_verix.results.solver_study import SolverTimes
+from milp_verix.results.solver_times import SolverTimes
 from milp_verix.views.plot import plot_solver_study
 from milp_verix.views.rendering import PageTable, drawn, rendered
 from milp_verix.views.style import typeset

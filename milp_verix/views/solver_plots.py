@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from milp_verix.base.number_text import counted, exact
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.comparison import Comparison, Pair, Run
-from milp_verix.results.solver_study import SolverTimes
+from milp_verix.results.solver_times import SolverTimes
 from milp_verix.views.style import (
     FRAME,
     GRID,

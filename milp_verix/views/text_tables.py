@@ -16,7 +16,7 @@ from milp_verix.views.wording import joined, listed_texts
 
 if TYPE_CHECKING:
     from milp_verix.results.comparison import Comparison, Run
-    from milp_verix.results.solver_study import SolverTimes
+    from milp_verix.results.solver_times import SolverTimes
 
 TEXTS = 2
 """So many columns of pairs of a solver and a formulation hold no numbers."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verix_checker.ball import Ball
+from verix_checker.claim_inputs import Ball
 
 ONE = 2**40
 SIZE = 6

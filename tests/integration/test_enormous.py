@@ -246,7 +246,7 @@ def test_commands_refuse_enormous_files(
 @pytest.mark.slow
 def test_memory_that_ends_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import milp_verix.api.problem as api, milp_verix.__main__ as cli, numpy as np\n"
+        "import milp_verix.api.problem_methods as api, milp_verix.__main__ as cli, numpy as np\n"
         "api.Problem.explain = lambda *_, **__: np.ones(10**15)\n"
         "cli.main()"
     )

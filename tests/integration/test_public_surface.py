@@ -12,14 +12,14 @@ import pytest
 import milp_verix
 from milp_verix.cli.app import command_named
 from milp_verix.schemas import json_schema
+from milp_verix.searches.minimum.search_limits import SearchLimits
 from tests.support.repository import FIXTURES
 
 SURFACE: dict[str, dict[str, Any]] = json.loads(
     (FIXTURES / "public_surface.json").read_text(encoding="utf-8")
 )
 UNDOCUMENTED = {
-    "OnnxNetwork": {"named_inputs", "numbers_of", "scores"},
-    "Ranges": {"value_at"},
+    "OnnxNetwork": {"named_inputs", "scores"},
     "Search": {"require_only"},
 }
 """Members that no document named, and that are gone or take something else."""
@@ -33,7 +33,9 @@ def parameters(function: Any) -> list[str]:
 def test_a_name_has_its_arguments_and_members(name: str) -> None:
     before, now = SURFACE["names"][name], getattr(milp_verix, name)
     if "parameters" in before:
-        assert not {*before["parameters"]} - {*parameters(now)}
+        # taken for one more version, and ignored with a warning
+        gone = {*SearchLimits.__dataclass_fields__} if now is SearchLimits else set[str]()
+        assert not {*before["parameters"]} - {*parameters(now)} - gone
     for member, taken in before.get("members", {}).items():
         if member != "told" and member not in UNDOCUMENTED.get(name, ()):
             found = getattr(now, member)

@@ -25,13 +25,15 @@ from milp_verix.solvers import OWN_ENGINES, SOLVERS
 from verix_encodings import FORMULATIONS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
-from write_calls import CALLS, MANY, RULES, Call, files
+from call_rows import CALLS, MANY, RULES, Call
+from write_calls import files
 
 EVERY = [*CALLS, RULES, MANY]
 
 
 def answer(call: Call) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(import_module(call.module), call.function)
+    module, _, name = call.answer.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"milp_verix.{module}"), name)
     return found
 
 

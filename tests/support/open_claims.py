@@ -6,7 +6,7 @@ import numpy as np
 
 from milp_verix import Problem
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.engine import Claim
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import interval_bounds
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from milp_verix.base.errors import InputError
-from milp_verix.oracle.engines.claim import Engine, NotInstalledError
+from milp_verix.oracle.engines.engine import Engine, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Candidate, Portfolio
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.problem.problem import ProblemData
@@ -99,7 +99,7 @@ def _checker(name: str, problem: ProblemData) -> Engine:
 
         return InputSplit(problem)
     if name == "beta":
-        from milp_verix.oracle.engines.phase_split import PhaseSplit
+        from milp_verix.oracle.engines.beta import PhaseSplit
 
         return PhaseSplit(problem)
     from milp_verix.oracle.engines.leaves import Leaves

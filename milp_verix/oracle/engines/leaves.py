@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from milp_verix.inputs.nearest_point import nearest_point
-from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Replays, decided
+from milp_verix.oracle.engines.engine import BoundsEngine, Claim, Decision, Replays, decided
 from milp_verix.oracle.engines.leaf_search import Blocks, Clique, LeafSearch
 from milp_verix.oracle.verdict import TIME_LIMIT
 from milp_verix.problem.ball import Ball

@@ -26,7 +26,7 @@ import numpy as np
 
 from milp_verix.base.clock import elapsed_work
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
-from milp_verix.oracle.engines.claim import Claim, Decision, Engine, NotInstalledError
+from milp_verix.oracle.engines.engine import Claim, Decision, Engine, NotInstalledError
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, SolverStatistics, Verdict
 from verix_encodings import Bounds, Network
 from verix_encodings.alpha import beyond_input

@@ -22,7 +22,7 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import LicenceLimitError, SolverError, listed
 from milp_verix.oracle.attacks import climb, pulled_in
-from milp_verix.oracle.engines.claim import Claim, Decision, Deeper
+from milp_verix.oracle.engines.engine import Claim, Decision, Deeper
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Stage, Verdict, replayed
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation

@@ -21,7 +21,7 @@ from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request
 from milp_verix.searches.ranges.axes import WordAxis
 from milp_verix.searches.ranges.regions import Regions, State, stacked
-from milp_verix.searches.runner import Tally
+from milp_verix.searches.runner import OracleWork
 from verix_encodings import Interval, crown_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.batch_crown import BatchCrown
@@ -149,7 +149,7 @@ class BoxChecks:
     regions: Regions
     known: KnownPoints
     draw: np.random.Generator
-    tally: Tally = field(default_factory=Tally)
+    tally: OracleWork = field(default_factory=OracleWork)
     _bounds: tuple[BatchCrown, Boxes, FloatArray] | None = None
 
     def bound(self) -> None:

@@ -98,13 +98,13 @@ _DRAWN = 50
 def rules_of_table(
     network: NetworkLike,
     rows: Any,
-    question: Mapping[str, Any],
     *,
     count: int = 12,
     tries: int | None = None,
     seed: int = 0,
     time_limit: float | None = None,
     memory: float | str | None = None,
+    **question: Any,
 ) -> Rules:
     """Answer :func:`milp_verix.find_rules`, which describes the arguments."""
     started, deadline = time.monotonic(), deadline_in(seconds_of(time_limit, "time_limit"))

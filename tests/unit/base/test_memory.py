@@ -8,8 +8,8 @@ import pytest
 import milp_verix
 from milp_verix import InputError, Search
 from milp_verix.base.clock import bytes_of, holds_more, resident
-from milp_verix.oracle.engines.claim import Claim, Decision
-from milp_verix.oracle.engines.phase_split import PhaseSplit
+from milp_verix.oracle.engines.beta import PhaseSplit
+from milp_verix.oracle.engines.engine import Claim, Decision
 from milp_verix.oracle.verdict import MEMORY_LIMIT
 from tests.support.digits_example import images, network
 

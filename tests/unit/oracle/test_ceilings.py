@@ -13,7 +13,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle import ball_bounds
 from milp_verix.oracle.attacks import pulled_in
 from milp_verix.oracle.ball_bounds import SmallerBalls, prepared
-from milp_verix.oracle.engines.claim import Deeper
+from milp_verix.oracle.engines.engine import Deeper
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case

@@ -18,7 +18,7 @@ from milp_verix.comparison.compare import checks_of
 from milp_verix.comparison.prepared import prepare
 from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Pair
-from milp_verix.results.solver_study import SHIFT, SolverTimes
+from milp_verix.results.solver_times import SHIFT, SolverTimes
 from milp_verix.study.solver_study import COLUMNS, times_of
 from tests.support.digits_example import images, network
 

@@ -11,9 +11,9 @@ import milp_verix
 from milp_verix import Answer, check, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines import input_split
-from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.beta_search import OpenNodes
+from milp_verix.oracle.engines.engine import Claim
 from milp_verix.oracle.engines.input_split import BoxSearch, InputSplit, Scored
-from milp_verix.oracle.engines.phase_search import OpenNodes
 from milp_verix.oracle.verdict import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.open_claims import open_claim

@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.engines import portfolio as module
-from milp_verix.oracle.engines.claim import Claim, Decision, NotInstalledError
+from milp_verix.oracle.engines.engine import Claim, Decision, NotInstalledError
 from milp_verix.oracle.engines.portfolio import Candidate, Portfolio
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
 from tests.support.clocks import WorkClock, slice_of, slice_seconds

@@ -9,7 +9,7 @@ import pytest
 from milp_verix import Answer, Problem, Search, explain
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.oracle.engines import programs
-from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.engine import Claim
 from milp_verix.oracle.engines.programs import Programs, deepened
 from milp_verix.oracle.verdict import Stage
 from tests.support.onnx_models import build, node

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from milp_verix import InputError, Problem, Search, explain
 from milp_verix.base.clock import deadline_in
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
-from milp_verix.oracle.engines.claim import Claim
+from milp_verix.oracle.engines.engine import Claim
 from milp_verix.oracle.engines.programs import MarginCheck, Programs
 from milp_verix.oracle.engines.warm_program import WarmProgram, warm_program
 from milp_verix.oracle.verdict import Answer

@@ -38,7 +38,10 @@ def test_a_number_of_another_kind_is_refused(value: object) -> None:
         SearchLimits(most_free=value)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("given", [{"share_free": 0.5}, {"without": "subtrees"}])
+@pytest.mark.parametrize(
+    "given",
+    [{"share_free": 0.5}, {"swaps": 3, "final_seconds": (1.0, 2.0)}, {"without": "subtrees"}],
+)
 def test_what_is_gone_is_ignored_with_a_warning(given: dict[str, Any]) -> None:
     with pytest.warns(FutureWarning, match="ignored"):
         assert SearchLimits(**given) == SearchLimits()

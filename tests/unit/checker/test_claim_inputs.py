@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from verix_checker.ball import Ball
+from verix_checker.claim_inputs import Ball
 
 
 @pytest.mark.parametrize("norm", [1, 2])

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.engines.claim import TriedPoints
+from milp_verix.oracle.engines.engine import TriedPoints
 from milp_verix.oracle.verdict import TIME_LIMIT
 from verix_encodings import Bounds, Interval, Network, NormBall
 from verix_encodings.alpha import least, lowered

@@ -1,20 +1,21 @@
 """``Problem``: a question about one prediction, with methods that answer it.
 
-Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
-options: change that instead.
+Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
+instead. A call has no body: what :func:`answered` names is loaded once it is asked.
 """
 
 # fmt: off
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from milp_verix.api.entrance import remedied
+from milp_verix.api.entrance import answered
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.problem import ProblemData, problem_of
-from milp_verix.problem.search import USUAL, Given, Search, fitting
+from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.search import USUAL, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +96,7 @@ class Problem(ProblemData):
         ModelError: the network cannot be read.
     """
 
-    @remedied
+    @answered("explain", by="problem.problem.pose")
     def __init__(
         self, network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
         delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -103,11 +104,9 @@ class Problem(ProblemData):
         against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
         image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None
     ) -> None:
-        given = fitting("explain", locals())
-        data = problem_of(given.pop("network"), given.pop("x"), Given(**given))
-        ProblemData.__init__(self, **vars(data))
+        ...
 
-    @remedied
+    @answered("explain", by="searches.explain_search.explain_problem")
     def explain(
         self, *, order: OrderLike = "influence", transformation: str = "reversal",
         traversal: str = "galloping", search: Search = USUAL,
@@ -119,13 +118,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.explain`.
         """
-        given = fitting("explain", locals())
 
-        from milp_verix.searches.explain_search import explain_problem
-
-        return explain_problem(self, **given)
-
-    @remedied
+    @answered("minimum", by="searches.minimum.smallest.minimum_of")
     def minimum(
         self, *, costs: CostsLike = None, must: str | Sequence[str | int] = (),
         must_not: str | Sequence[str | int] = (), gap: float = 0.0, method: str = "scenarios",
@@ -138,13 +132,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.minimum`.
         """
-        given = fitting("minimum", locals())
 
-        from milp_verix.searches.minimum.smallest import minimum_of
-
-        return minimum_of(self, **given)
-
-    @remedied
+    @answered("contrastive", by="searches.contrastive.contrastive_of")
     def contrastive(
         self, *, costs: CostsLike = None, must_not: str | Sequence[str | int] = (),
         minimise: str = "features", count: int = 1, search: Search = USUAL,
@@ -156,13 +145,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.contrastive`.
         """
-        given = fitting("contrastive", locals())
 
-        from milp_verix.searches.contrastive import contrastive_of
-
-        return contrastive_of(self, **given)
-
-    @remedied
+    @answered("enumerate", by="searches.importance_search.enumerate_problem")
     def enumerate(
         self, *, limit: int | None = None, search: Search = USUAL,
         progress: Callable[[EnumerationProgress], None] | None = None,
@@ -172,13 +156,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.enumerate_explanations`.
         """
-        given = fitting("enumerate", locals())
 
-        from milp_verix.searches.importance_search import enumerate_problem
-
-        return enumerate_problem(self, **given)
-
-    @remedied
+    @answered("inflate", by="searches.ranges.inflate.inflate_problem")
     def inflate(
         self, explanation: FeatureSetLike | None = None, *, rows: Any = None,
         within: Epsilon = math.inf, resolution: float = 0.01, search: Search = USUAL,
@@ -189,13 +168,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.inflate`.
         """
-        given = fitting("inflate", locals())
 
-        from milp_verix.searches.ranges.inflate import inflate_problem
-
-        return inflate_problem(self, **given)
-
-    @remedied
+    @answered("check", by="searches.explain_search.check_problem")
     def check(
         self, free: Sequence[int | str], *, search: Search = USUAL
     ) -> Check:
@@ -203,13 +177,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.check`.
         """
-        given = fitting("check", locals())
 
-        from milp_verix.searches.explain_search import check_problem
-
-        return check_problem(self, **given)
-
-    @remedied
+    @answered("audit", by="searches.audit_search.audit_of")
     def audit(
         self, explanation: FeatureSetLike, *, sound_only: bool = False, minimum: bool = False,
         order: OrderLike = "influence", transformation: str = "reversal",
@@ -221,13 +190,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.audit`.
         """
-        given = fitting("audit", locals())
 
-        from milp_verix.searches.audit_search import audit_of
-
-        return audit_of(self, **given)
-
-    @remedied
+    @answered("relevance", by="searches.relevance.relevance_of")
     def relevance(
         self, feature: str | int | Sequence[str | int], *, search: Search = USUAL,
         progress: Callable[[RelevanceProgress], None] | None = None,
@@ -237,13 +201,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.relevance`.
         """
-        given = fitting("relevance", locals())
 
-        from milp_verix.searches.relevance import relevance_of
-
-        return relevance_of(self, **given)
-
-    @remedied
+    @answered("importance", by="searches.importance_search.importance_of")
     def importance(
         self, *, index: str = "shapley", beside: ArrayLike | None = None, search: Search = USUAL,
         progress: Callable[[EnumerationProgress], None] | None = None,
@@ -254,13 +213,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.importance`.
         """
-        given = fitting("importance", locals())
 
-        from milp_verix.searches.importance_search import importance_of
-
-        return importance_of(self, **given)
-
-    @remedied
+    @answered("radius", by="searches.radius_search.radius_of")
     def radius(
         self, *, free: Sequence[int | str] | None = None, each: bool = False,
         largest: float | None = None, tolerance: float = 0.01, scale: Epsilon = 1.0,
@@ -271,13 +225,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.robustness_radius`.
         """
-        given = fitting("radius", locals())
 
-        from milp_verix.searches.radius_search import radius_of
-
-        return radius_of(self, **given)
-
-    @remedied
+    @answered("sweep", by="searches.sweep.sweep_of")
     def sweep(
         self, epsilons: Epsilon | Sequence[Epsilon], *, nested: bool = True,
         order: OrderLike = "influence", transformation: str = "reversal",
@@ -289,13 +238,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.epsilon_sweep`.
         """
-        given = fitting("sweep", locals())
 
-        from milp_verix.searches.sweep import sweep_of
-
-        return sweep_of(self, **given)
-
-    @remedied
+    @answered("compare", by="comparison.compare.compare_solvers")
     def compare(
         self, *, solvers: str | Sequence[str] | None = None,
         formulations: str | Sequence[str] = ("big_m",), task: str = "check",
@@ -311,13 +255,8 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.compare`.
         """
-        given = fitting("compare", locals())
 
-        from milp_verix.comparison.compare import compare_solvers
-
-        return compare_solvers(self, **given)
-
-    @remedied
+    @answered("export", by="oracle.check_program.encode_problem")
     def export(
         self, free: Sequence[int | str] | None = None, *, quadratic: bool = False,
         search: Search = USUAL
@@ -326,11 +265,6 @@ class Problem(ProblemData):
 
         Arguments, and errors: :func:`milp_verix.encode_check`.
         """
-        given = fitting("export", locals())
-
-        from milp_verix.oracle.check_program import encode_problem
-
-        return encode_problem(self, **given)
 
     def certify(
         self, explanation: Certifiable, *, time_limit: float | None = None

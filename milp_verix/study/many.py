@@ -1,19 +1,20 @@
 """A study of many inputs, as one call.
 
-Signatures, bodies and arguments are written by ``python docs/write_calls.py`` from the table of
-options: change that instead.
+Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
+instead. A call has no body: what :func:`answered` names is loaded once it is asked.
 """
 
 # fmt: off
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
 import warnings
 from typing import TYPE_CHECKING
 
-from milp_verix.api.entrance import different, remedied
+from milp_verix.api.entrance import answered
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.search import USUAL, fitting
+from milp_verix.problem.search import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from verix_encodings import BoundMethod, Formulation
 
 
-@remedied
+@answered("many", by="study.study_run.run_many")
 def explain_many(
     network: NetworkLike, xs: Any, *, epsilon: Epsilon | Sequence[Epsilon], journal: str | Path,
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -105,8 +106,3 @@ def explain_many(
         ModelError: the network cannot be read.
         SolverUnavailableError: the solver is not installed.
     """
-    given = different(explain_many, fitting("many", locals()))
-
-    from milp_verix.study.study_run import run_many
-
-    return run_many(**given)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.oracle.engines.claim import BoundsEngine, Claim, Decision, Deeper, Replays, decided
-from milp_verix.oracle.engines.phase_search import PhaseSearch
+from milp_verix.oracle.engines.beta_search import PhaseSearch
+from milp_verix.oracle.engines.engine import BoundsEngine, Claim, Decision, Deeper, Replays, decided
 from milp_verix.oracle.engines.programs import MANY, stage_of, staged
 from milp_verix.oracle.verdict import Stage
 from milp_verix.problem.problem import ProblemData

@@ -8,9 +8,9 @@ import pytest
 
 from milp_verix import Answer, check, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline
-from milp_verix.oracle.engines.claim import Claim
-from milp_verix.oracle.engines.phase_search import PhaseSearch
-from milp_verix.oracle.engines.phase_split import PhaseSplit
+from milp_verix.oracle.engines.beta import PhaseSplit
+from milp_verix.oracle.engines.beta_search import PhaseSearch
+from milp_verix.oracle.engines.engine import Claim
 from milp_verix.oracle.verdict import TIME_LIMIT
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
