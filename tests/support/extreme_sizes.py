@@ -207,6 +207,9 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "sweep": lambda c, **o: milp_verix.epsilon_sweep(
         c.model, c.x, epsilons=(0.01, 0.02), **without(o, "epsilon")
     ),
+    "long sweep": lambda c, **o: milp_verix.epsilon_sweep(
+        c.model, c.x, epsilons=np.linspace(0.001, 0.02, 30), **without(o, "epsilon")
+    ),
     "radius": lambda c, **o: milp_verix.robustness_radius(c.model, c.x, **without(o, "epsilon")),
     "each radius": lambda c, **o: milp_verix.robustness_radius(
         c.model, c.x, each=True, **without(o, "epsilon")
