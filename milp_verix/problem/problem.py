@@ -210,11 +210,11 @@ def problem_of(network: NetworkLike, x: InputLike, given: Given) -> ProblemData:
         radii = radii_of(described, epsilon)
         ball = make_described_ball(converted, radii, given.norm, described)
     class_names = network.facts.class_names or (described.class_names if described else ())
+    require_agreement(network, ball)
     question = make_question(network, ball.centre, given, class_names)
     groups = make_features(features, network.input_shape, seen)
     groups = named(groups, feature_names, network.columns or ())
     groups = replace(groups, unread=(described and described.unread) or network.unread)
-    require_agreement(network, ball)
     note = f"the image, {seen}, was read row by row as the network's input, {network.input_shape}"
     notes += () if seen == said else (note,)
     notes += question.notes

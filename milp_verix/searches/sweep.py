@@ -29,7 +29,7 @@ from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon, radii_of
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.verdict import INTERRUPTED
+from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
@@ -86,9 +86,10 @@ def sweep_of(
             known = levels[-1].irrelevant if nested and levels else ()
             traversed = Traversal(fallback.permutation, [*known])
             run = ExplainSearch(oracle, here, traversal, fallback, traversed, order_by)
-            if levels and levels[-1].statistics.stopped == INTERRUPTED:
+            interrupted = levels and levels[-1].statistics.stopped == INTERRUPTED
+            if interrupted or (levels and request.deadline.seconds <= 0):
                 # the smaller radii get what the larger ones have proven, and no check
-                run.stopped = INTERRUPTED
+                run.stopped = INTERRUPTED if interrupted else TIME_LIMIT
                 levels.append(run.result())
             else:
                 levels.append(run.run(progress, None if snapshots is None else on_step))

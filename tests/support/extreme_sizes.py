@@ -126,6 +126,22 @@ def of_missing(columns: int) -> Case:
     return Case(model, table.iloc[0], table.iloc[:50], {"epsilon": "20%", "inputs": inputs})
 
 
+def of_words(columns: int) -> Case:
+    """Return the case of a pipeline of trees behind so many columns of words."""
+    import pandas as pd
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    chosen = np.random.default_rng(0).choice(["a", "b", "c"], (300, columns))
+    table = pd.DataFrame(chosen).add_prefix("c")
+    model = make_pipeline(OneHotEncoder(), RandomForestClassifier(30, random_state=0))
+    model.fit(table, table["c0"] == "a")
+    inputs = milp_verix.Inputs.from_pipeline(model, table)
+    model = milp_verix.load_network(model)
+    return Case(model, table.iloc[0], table.iloc[:50], {"epsilon": "inf", "inputs": inputs})
+
+
 def numbers(count: int, kind: Callable[..., Feature], top: float) -> list[Feature]:
     """Return so many features from 0 to ``top``, called f0, f1 and so on."""
     return [kind(f"f{number}", 0, top) for number in range(count)]
@@ -154,6 +170,7 @@ SIZES: dict[str, Callable[[], Case]] = {
     "rows": lambda: of_network(30, 30, 5, rows=200_000),
     "rivals": lambda: of_network(200, 100, 100, 1000, alike=1e-3),
     "columns": lambda: of_columns(20_000),
+    "columns of words": lambda: of_words(1500),
     "missing": lambda: of_missing(2500),
     "described": lambda: of_description(numbers(300, continuous, 1), "20%"),
     "many described": lambda: of_description(numbers(20_000, continuous, 1), "10%"),
@@ -168,7 +185,7 @@ SIZES: dict[str, Callable[[], Case]] = {
         numbers(300, integer, 100), "inf", rising(300), trees=300
     ),
 }
-"""The sizes, each of them far beyond what tests of answers use; the last eleven are described."""
+"""The sizes, each of them far beyond what tests of answers use; many of them are described."""
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "check": lambda c, **o: milp_verix.check(c.model, c.x, [0, 1], **o),
@@ -189,6 +206,9 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "inflate rows": lambda c, **o: milp_verix.inflate(c.model, c.x, rows=c.rows, **o),
     "sweep": lambda c, **o: milp_verix.epsilon_sweep(
         c.model, c.x, epsilons=(0.01, 0.02), **without(o, "epsilon")
+    ),
+    "long sweep": lambda c, **o: milp_verix.epsilon_sweep(
+        c.model, c.x, epsilons=np.linspace(0.001, 0.02, 30), **without(o, "epsilon")
     ),
     "radius": lambda c, **o: milp_verix.robustness_radius(c.model, c.x, **without(o, "epsilon")),
     "each radius": lambda c, **o: milp_verix.robustness_radius(

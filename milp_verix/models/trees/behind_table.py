@@ -162,7 +162,7 @@ class PipelineRunner:
     steps: Any
     inner: Runner
     pipeline: Any
-    _last: dict[tuple[Any, ...], tuple[Any, Any]] = field(default_factory=dict, compare=False)
+    _last: list[tuple[FloatArray, Any, Any]] = field(default_factory=list, compare=False)
 
     def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
         return self.inner.outputs(self._made(rows)[1])
@@ -179,15 +179,17 @@ class PipelineRunner:
         return np.asarray(np.searchsorted(known, self.pipeline.predict(table)))
 
     def _made(self, rows: FloatArray) -> tuple[Any, Any]:
-        """Return the table of the rows, and what the steps make of it: many columns take long."""
-        key = rows.shape, (rows + 0.0).tobytes()  # zeros have one sign
-        found = self._last.get(key)
-        if found is None:
-            if len(self._last) > 2:
-                self._last.clear()
-            table = self.columns.table(rows)
-            found = self._last[key] = table, self.steps(table)
-        return found
+        """Return the table of the rows, and what the steps make of it: many columns take long.
+
+        The first rows of a table that was made lately are not made again.
+        """
+        for known, table, made in self._last:
+            if np.array_equal(known[: len(rows)], rows, equal_nan=True):
+                return table[: len(rows)], made[: len(rows)]
+        table = self.columns.table(rows)
+        self._last[2:] = []
+        self._last.insert(0, (rows + 0.0, table, self.steps(table)))
+        return self._last[0][1:]
 
 
 @dataclass(frozen=True, slots=True)
