@@ -10,7 +10,7 @@ module imports none but those named after it, and has at most 200 lines.
 4. ``minimum``: a lower bound on the cost of all explanations, and its argument.
 5. ``trees``: ensembles of trees, and claims about them.
 6. ``claim``: the claim, and the trees of cases that prove it.
-7. ``ball``: the inputs of a claim.
+7. ``claim_inputs``: the inputs of a claim.
 8. ``words``: the claim as it is printed.
 9. ``guard``: the network that was read is compared with the evaluator of ``onnx``.
 10. ``neurons``: the network of an ONNX file as a list of neurons.

@@ -1,6 +1,6 @@
 """Distances are exact up to one rounding upwards, so a counterfactual lies in its own ball."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.features import make_features
 from milp_verix.problem.meeting import make_described_ball
+from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.brackets import Balls, scale_of
 
 _ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
@@ -30,7 +31,8 @@ def around(ball: Ball, **described: Any) -> Balls:
     features = make_features(described.pop("groups", None), (ball.centre.size,), None)
     scale = described.pop("scale", None)
     problem = object.__new__(Problem)  # of no network
-    vars(problem).update({"inputs": None, "radii": None, "ball": ball, "features": features})
+    vars(problem).update(dict.fromkeys(one.name for one in fields(ProblemData)))
+    vars(problem).update({"ball": ball, "features": features})
     vars(problem).update(described)
     return Balls(problem, scale)
 
