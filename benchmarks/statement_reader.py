@@ -91,9 +91,9 @@ class Tree:
 def read(text: str, lexicon: Lexicon, rule: str = "text") -> Tree:
     """Return ``text`` as a tree of the forms of ``rule``; raise ``UnreadableError`` for others."""
     parse = _Parse(plain(text), lexicon)
-    for end, trees in parse.rule(rule, 0):
-        if end == len(parse.text):
-            return trees[0]
+    found = parse.match(("rule", rule), 0).get(len(parse.text))
+    if found is not None:
+        return found[0]
     raise UnreadableError(
         f"after {parse.text[: parse.farthest]!r}: {parse.text[parse.farthest :]!r}"
     )
@@ -105,34 +105,42 @@ def plain(text: str) -> str:
 
 
 class _Parse:
-    """All ways to read a text from each place, remembered by rule."""
+    """The first way to read each part of a rule from each place up to each end, remembered."""
 
     def __init__(self, text: str, lexicon: Lexicon) -> None:
         self.text, self.lexicon, self.farthest = text, lexicon, 0
-        self._known: dict[tuple[str, int], list[tuple[int, tuple[Tree, ...]]]] = {}
+        self._known: dict[tuple[int, int], dict[int, tuple[Tree, ...]]] = {}
 
-    def rule(self, name: str, start: int) -> list[tuple[int, tuple[Tree, ...]]]:
-        if (name, start) not in self._known:
-            self._known[name, start] = [
-                (end, (Tree(name, self.text[start:end], trees),))
-                for end, trees in self.match(grammar()[name], start)
-            ]
-        return self._known[name, start]
+    def match(self, node: Node, start: int) -> dict[int, tuple[Tree, ...]]:
+        """Return the ends of ``node`` from ``start`` on, with the trees of the first way there.
 
-    def match(self, node: Node, start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
-        """Yield the end and the trees of each way to read ``node`` from ``start`` on."""
+        What follows is read alike behind each way to the same end, so that others change nothing.
+        """
+        key = id(node), start  # nodes are those of the grammar, which stays
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = {}
+            for end, trees in self._ways(node, start):
+                found.setdefault(end, trees)
+        return found
+
+    def _ways(self, node: Node, start: int) -> Iterator[tuple[int, tuple[Tree, ...]]]:
         kind, *parts = node
         if kind == "rule":
-            yield from self.rule(parts[0], start)
+            for end, trees in self.match(grammar()[parts[0]], start).items():
+                yield end, (Tree(parts[0], self.text[start:end], trees),)
         elif kind == "one of":
             for part in parts:
-                yield from self.match(part, start)
+                yield from self.match(part, start).items()
         elif kind == "all of":
             yield from self._sequence(parts, start)
         elif kind in ("maybe", "repeated"):
-            for end, trees in self.match(parts[0], start):
-                again = self.match(node, end) if kind == "repeated" and end > start else [(end, ())]
-                yield from ((last, trees + more) for last, more in again)
+            for end, trees in self.match(parts[0], start).items():
+                if kind == "repeated" and end > start:
+                    more = self.match(node, end).items()
+                    yield from ((last, trees + others) for last, others in more)
+                else:
+                    yield end, trees
             yield start, ()
         else:
             yield from self._leaf(kind, parts[0], start)
@@ -151,7 +159,7 @@ class _Parse:
         if not parts:
             yield start, ()
             return
-        for end, trees in self.match(parts[0], start):
+        for end, trees in self.match(parts[0], start).items():
             for last, more in self._sequence(parts[1:], end):
                 yield last, trees + more
 
