@@ -64,6 +64,11 @@ class Features:
         return frozen_indices(found)
 
     @cached_property
+    def listed(self) -> tuple[tuple[int, ...], ...]:
+        """The coordinates of each feature; a sweep's results share them."""
+        return tuple(tuple(group.tolist()) for group in self.groups)
+
+    @cached_property
     def _places(self) -> dict[str, int]:
         """The feature of each name."""
         return {name: place for place, name in enumerate(self.names or ())}

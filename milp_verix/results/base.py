@@ -160,12 +160,13 @@ class Result(Remembering):
     def _refuse_contradictions(self) -> None:
         """Raise ``ValueError`` where fields that all results have contradict each other."""
         x, count, size = self.input, len(self.groups), self.input.size
-        inputs, coordinates = self.inputs, [[*group] for group in self.groups]
+        inputs, groups = self.inputs, self.groups
+        described = inputs is None or inputs.listed == [[*group] for group in groups]
         for fits, text in (
             (size > 0, "the input has no numbers"),
             (x.shape == self.model.input_shape, "the input's shape is not model.input_shape"),
             (str(x.dtype) == self.model.dtype, "the input's type is not model.dtype"),
-            (_are_parts(coordinates, size), "each coordinate belongs to one feature, groups says"),
+            (_are_parts(groups, size), "each coordinate belongs to one feature, groups says"),
             (_has(self.feature_shape, count), f"feature_shape is not that of {count} features"),
             (_has(self.image_shape, size), f"image_shape is not that of {size} numbers"),
             (_one_each(self.feature_names, count), "feature_names has a name for each feature"),
@@ -176,7 +177,7 @@ class Result(Remembering):
             (self.against != (), "against names no class"),
             (len({*(self.against or ())}) == len(self.against or ()), "against has a class twice"),
             ((inputs is None) == (self.radii is None), "inputs and radii belong together"),
-            (inputs is None or inputs.listed == coordinates, "inputs describes other features"),
+            (described, "inputs describes other features"),
         ):  # fmt: skip
             if not fits:
                 raise ValueError(text)
@@ -277,7 +278,7 @@ def _kind_of(prediction: Prediction) -> int:
     return len(prediction) if isinstance(prediction, tuple) else -1
 
 
-def _are_parts(groups: list[list[int]], size: int) -> bool:
+def _are_parts(groups: tuple[tuple[int, ...], ...], size: int) -> bool:
     return all(groups) and sorted(i for group in groups for i in group) == [*range(size)]
 
 

@@ -54,7 +54,7 @@ def shared_fields(
         "output": problem.output,
         "against": getattr(problem.question, "against", None),
         "domain": (_end(ball.domain_lower), _end(ball.domain_upper)),
-        "groups": tuple(tuple(group.tolist()) for group in problem.features.groups),
+        "groups": problem.features.listed,
         "feature_shape": problem.features.shape,
         "feature_names": problem.features.names,
         "image_shape": problem.image_shape,

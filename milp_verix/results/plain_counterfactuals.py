@@ -223,7 +223,7 @@ def with_plain_counterfactuals(found: Found, problem: ProblemData, deadline: Dea
         feature: plain_counterfactual(problem, point, deadline)
         for feature, point in found.counterfactuals.items()
     }
-    changed = replace(found, counterfactuals=points)
+    changed = replace(found, counterfactuals=points) if points else found
     first: Counterfactual | None = getattr(changed, "counterexample", None)  # of an audit
     if first is None:
         return changed

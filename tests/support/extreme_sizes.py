@@ -81,8 +81,8 @@ def of_description(
     inputs = milp_verix.Inputs(features, rules=list(rules))
     rng = np.random.default_rng(1)
     if any(one.values for one in features):
-        chosen = [np.eye(one.width)[rng.integers(0, one.width, 400)] for one in features]
-        rows = np.hstack(chosen)
+        drawn = [(rng.integers(0, one.width, 400), np.arange(one.width)) for one in features]
+        rows = np.hstack([at[:, None] == places for at, places in drawn]).astype(float)
     else:
         rows = np.sort(rng.random((400, len(features))), axis=1) * [one.top for one in features]
         rows = np.where([one.whole for one in features], np.rint(rows), rows)
@@ -177,6 +177,7 @@ SIZES: dict[str, Callable[[], Case]] = {
     "whole numbers": lambda: of_description(numbers(5000, integer, 10**6), "inf"),
     "blocks": lambda: of_description(words(300, 20), "inf"),
     "one wide block": lambda: of_description(words(2, 5000), "inf"),
+    "one column of words": lambda: of_description(words(1, 20_000), "inf"),
     "rules": lambda: of_description(numbers(300, continuous, 1), "20%", rising(300)),
     "whole rules": lambda: of_description(numbers(300, integer, 100), 20, rising(300)),
     "many rules": lambda: of_description(numbers(2000, continuous, 1), "20%", rising(2000)),

@@ -61,25 +61,37 @@ from verix_encodings.work import spend_entries
 _SLACK = 2.0**-44
 # beyond, exponentials overflow; a difference this large leaves nothing of a probability
 _FAR = 600.0
+_AT_ONCE = 1 << 16  # differences
 
 
 def softmax_range(lower: FloatArray, upper: FloatArray) -> Range:
     """Bound the probabilities of scores in these bounds, along the last axis."""
-    low, high = _differences(lower, upper)
-    spend_entries(low.size, 16)
-    # an exponential beyond the cut is larger than that: the probability's lower bound is 0
-    least = np.exp(np.minimum(low, _FAR)).sum(axis=-1)
-    most = np.where((high > _FAR).any(axis=-1), np.inf, np.exp(np.minimum(high, _FAR)).sum(axis=-1))
-    error = _SLACK * (lower.shape[-1] + 1)
-    return 1.0 / most * (1.0 - error), np.minimum(1.0 / least * (1.0 + error), 1.0)
+    n = lower.shape[-1]
+    spend_entries(lower.size * n, 16)
+    error = _SLACK * (n + 1)
+    ends = np.empty(lower.shape), np.empty(lower.shape)
+    # a few rows at a time: all of a large softmax take gigabytes, and far longer
+    step = max(1, _AT_ONCE // lower.size)
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        low, high = _differences(lower, upper, rows)
+        # an exponential beyond the cut is larger than that: the probability's lower bound is 0
+        least = np.exp(np.minimum(low, _FAR)).sum(axis=-1)
+        far = (high > _FAR).any(axis=-1)
+        most = np.where(far, np.inf, np.exp(np.minimum(high, _FAR)).sum(axis=-1))
+        ends[0][..., rows] = 1.0 / most * (1.0 - error)
+        ends[1][..., rows] = np.minimum(1.0 / least * (1.0 + error), 1.0)
+    return ends
 
 
-def _differences(lower: FloatArray, upper: FloatArray) -> Range:
-    """Bound ``s_j − s_i``, at [..., i, j], rounded outward; zero for ``j = i``."""
-    low = np.nextafter(lower[..., None, :] - upper[..., :, None], -np.inf)
-    high = np.nextafter(upper[..., None, :] - lower[..., :, None], np.inf)
-    itself = np.eye(lower.shape[-1], dtype=bool)
-    return np.where(itself, 0.0, low), np.where(itself, 0.0, high)
+def _differences(lower: FloatArray, upper: FloatArray, rows: slice = slice(None)) -> Range:
+    """Bound ``s_j − s_i``, at [..., i, j], rounded outward; zero for ``j = i``; i in ``rows``."""
+    low = np.nextafter(lower[..., None, :] - upper[..., rows, None], -np.inf)
+    high = np.nextafter(upper[..., None, :] - lower[..., rows, None], np.inf)
+    itself = np.arange(lower.shape[-1])
+    for one in (low, high):
+        one[..., itself[rows] - itself[rows][:1], itself[rows]] = 0.0
+    return low, high
 
 
 def _chords(low: FloatArray, high: FloatArray, size: FloatArray) -> Range:

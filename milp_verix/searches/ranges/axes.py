@@ -228,7 +228,7 @@ class WordAxis:
         """Set this feature of ``points``, (N, d), to the words at the places ``values``, (N,)."""
         at = values.astype(np.intp)
         if self.one_hot:
-            points[:, self.coordinates] = np.eye(len(self.words))[at]
+            points[:, self.coordinates] = at[:, None] == np.arange(len(self.words))
         else:
             points[:, self.coordinates[0]] = np.array(self.codes, dtype=np.float64)[at]
 

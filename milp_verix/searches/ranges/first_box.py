@@ -6,7 +6,7 @@ counterfactuals beyond it for each row lost comes first, as in the learning of r
 conquer (Fürnkranz, 1999). Nothing is proven by that: a check of the box follows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -23,13 +23,19 @@ _WIDTH = 0.1
 """The weight of a lost share of a range beside a lost share of the rows; not measured."""
 
 
-def cut(regions: Regions, state: State, bad: FloatArray, rows: FloatArray) -> State | None:
+def cut(
+    regions: Regions,
+    state: State,
+    bad: FloatArray,
+    rows: FloatArray,
+    late: Callable[[], bool] = lambda: False,
+) -> State | None:
     """Return a box inside ``state`` without the places ``bad``, (N, axes, 2), or None.
 
     ``rows`` are the places of rows that are worth keeping, (R, axes, 2). None if some bad place is
-    that of the input itself.
+    that of the input itself, or once it is ``late``.
     """
-    while True:
+    while not late():
         bad = bad[~regions.beyond(bad, state).any(axis=1)]
         if not len(bad):
             return state
@@ -38,6 +44,7 @@ def cut(regions: Regions, state: State, bad: FloatArray, rows: FloatArray) -> St
         if best is None:
             return None
         state = best[0]
+    return None
 
 
 def _cuts(
@@ -103,7 +110,8 @@ def first_box(checks: BoxChecks, rows: FloatArray) -> State | Verdict:
     places = regions.places(rows)
     for _ in range(_ROUNDS):
         for _ in range(_CLIMBS):
-            smaller = cut(regions, state, known.places[known.within(state)], places)
+            bad = known.places[known.within(state)]
+            smaller = cut(regions, state, bad, places, checks.request.deadline.passed)
             if smaller is None:
                 return _shrunk(checks, state)
             state = smaller
