@@ -24,7 +24,7 @@ from milp_verix.problem.option_rows import (  # noqa: E402
     SEARCH,
     Option,
 )
-from milp_verix.problem.search import rows_of  # noqa: E402
+from milp_verix.problem.options import rows_of  # noqa: E402
 
 WIDTH = 100
 INSIDE = WIDTH - 4

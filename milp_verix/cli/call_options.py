@@ -1,16 +1,14 @@
-"""The options of a command that are those of a call: declared, read and passed on by the table.
+"""How commands spell the options of calls: their types, and readers of texts and files.
 
-A parameter of a command that is annotated with :class:`Options` stands for all of them; the command
-gets :class:`GivenOptions`.
+A parameter of a command that is annotated with :class:`Options` stands for all options of a call;
+the command gets :class:`~milp_verix.problem.options.GivenOptions`.
 """
 
-import ast
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -22,23 +20,11 @@ from milp_verix.base.image_shape import image_shape_of
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.input_files import read_numbers, read_texts
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.option_rows import (
-    COURSE,
-    OWN,
-    QUESTION,
-    REQUIRED,
-    SEARCH,
-    SEARCHING,
-    Line,
-    Option,
-)
-from milp_verix.problem.search import Search, rows_of
+from milp_verix.problem.option_rows import QUESTION, SEARCH, SEARCHING, Line, Option
+from milp_verix.problem.options import CommandOptions, GivenOptions, default_of, flag_of
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.order import ORDERS
 
-_DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}
-"""Defaults that are no literals, or that texts of the command line stand for."""
 Number = TypeVar("Number")
 
 
@@ -180,22 +166,8 @@ _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
 
 
 @dataclass(frozen=True)
-class Options:
-    """Stands for the options of a ``call`` in the signature of its command.
-
-    Of those ``without`` the command says itself what they are. A ``study`` has options of several
-    calls: one that is left out has the default of its own call.
-    """
-
-    call: str
-    without: tuple[str, ...] = ()
-    study: bool = False
-
-    @property
-    def rows(self) -> tuple[Option, ...]:
-        """The rows of the table."""
-        rows = rows_of(self.call, QUESTION, OWN, SEARCH, COURSE)
-        return tuple(row for row in rows if row.line and row.name not in self.without)
+class Options(CommandOptions):
+    """Stands for the options of a ``call`` in the signature of its command."""
 
     def parameters(self) -> list[Parameter]:
         """Return the parameters that stand in the place of this one."""
@@ -203,7 +175,7 @@ class Options:
 
     def _parameter(self, row: Option, line: Line) -> Parameter:
         kind, extra = _TYPES.get(line.reads, (str, {}))
-        default = _default(row, line)
+        default = default_of(row, line)
         text = " ".join(line.help.split())
         section = SEARCHING if row in SEARCH else line.section
         if self.study and row not in QUESTION and default is not None:
@@ -217,64 +189,11 @@ class Options:
             row.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
         )
 
-    def given(self, values: dict[str, Any]) -> "GivenOptions":
+    def given(self, values: dict[str, Any]) -> GivenOptions:
         """Return the options as the command is given them, taken out of ``values``."""
-        return GivenOptions(self, {row.name: values.pop(row.name) for row in self.rows})
+        return GivenOptions(self, {row.name: values.pop(row.name) for row in self.rows}, _read)
 
 
-def flag_of(row: Option) -> str:
-    """Return the name of an option on the command line."""
-    assert row.line is not None
-    return "--" + (row.line.flag or row.name).replace("_", "-")
-
-
-def _default(row: Option, line: Line) -> Any:
-    if row.name == "epsilon":
-        return None  # a message needs none
-    if row.default == REQUIRED:
-        return Parameter.empty
-    if line.reads in ("free", "not"):
-        return "all" if line.reads == "free" else False
-    return _DEFAULTS[row.default] if row.default in _DEFAULTS else ast.literal_eval(row.default)
-
-
-@dataclass(frozen=True, eq=False)
-class GivenOptions:
-    """The options of a call as a command is given them: ``values`` by name."""
-
-    options: Options
-    values: Mapping[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
-
-    @property
-    def inputs(self) -> list[Any]:
-        """The values that may name files to be left as they are; a result goes on in its own."""
-        return [self.values[row.name] for row in self.options.rows if row not in COURSE]
-
-    def question(self, network: LoadedModel) -> dict[str, Any]:
-        """Return the options of the question; raises ``InputError``."""
-        return self._read(QUESTION, network)
-
-    def own(self, network: LoadedModel) -> dict[str, Any]:
-        """Return the options of the call that belong neither to the question nor to the search."""
-        return self._read((*OWN, *COURSE), network)
-
-    def search(self) -> Search:
-        """Return the search; raises ``InputError`` for an option that does not fit."""
-        return Search(**self.searched())
-
-    def searched(self) -> dict[str, Any]:
-        """Return the options of the search."""
-        return {row.name: self.values[row.name] for row in self.options.rows if row in SEARCH}
-
-    def _read(self, part: tuple[Option, ...], network: LoadedModel) -> dict[str, Any]:
-        found = {}
-        for row in self.options.rows:
-            if row in part and row.line is not None:
-                value, reader = self.values[row.name], _READERS.get(row.line.reads)
-                if reader is not None and value is not None:
-                    value = reader(value, flag_of(row), network)
-                found[row.name] = value
-        return found
+def _read(row: Option, value: Any, network: LoadedModel) -> Any:
+    reader = _READERS.get(row.line.reads) if row.line is not None else None
+    return value if reader is None or value is None else reader(value, flag_of(row), network)

@@ -8,16 +8,14 @@ and its time.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import (
     LONGEST_CHECK,
-    Kind,
     Options,
-    accepted,
     integer_of,
     seconds_of,
     segments_of,
@@ -30,7 +28,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, SEARCH, Option
+from milp_verix.problem.options import kinds_of
 from milp_verix.solvers import OWN_ENGINES, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.encoding import DEFAULT_SEGMENTS
@@ -63,29 +61,6 @@ class Given:
     output: int | None = None
     image_shape: Sequence[int] | None = None
     inputs: Inputs | Sequence[Feature] | None = None
-
-
-@cache
-def rows_of(call: str, *parts: tuple[Option, ...]) -> tuple[Option, ...]:
-    """Return the options that ``call`` takes, of some ``parts`` of the table or of all of it."""
-    table = parts or (QUESTION, OWN, SEARCH, COURSE)
-    return tuple(row for part in table for row in part if call in row.calls)
-
-
-@cache
-def kinds_of(call: str) -> Mapping[str, Kind]:
-    """Return the kinds of values that the options of ``call`` take, by name."""
-    return {row.name: row.fits for row in (*rows_of("methods"), *rows_of(call))}
-
-
-def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of ``call`` but ``self``, with arrays in the place of tensors.
-
-    Raises ``InputError`` for a value of a wrong kind.
-    """
-    values = dict(given)
-    values.pop("self", None)
-    return accepted(values, kinds_of(call))
 
 
 _TOLERANCES = Tolerances()

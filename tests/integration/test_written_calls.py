@@ -15,7 +15,8 @@ from milp_verix.comparison.compare import TASKS
 from milp_verix.oracle.bound_tightening import BOUNDS
 from milp_verix.problem.ball import NORMS
 from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option
-from milp_verix.problem.search import EXACTNESS, USUAL, WARM, Given, rows_of
+from milp_verix.problem.options import rows_of
+from milp_verix.problem.search import EXACTNESS, USUAL, WARM, Given
 from milp_verix.results.power_indices import INDICES
 from milp_verix.searches.contrastive import MEASURES
 from milp_verix.searches.minimum.smallest import MASTERS, METHODS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix.cli.call_options import GivenOptions, Options
+from milp_verix.cli.call_options import Options
 from tests.support.command_line import SEVEN, run_here
 from tests.support.digits_example import MODEL
 
@@ -30,7 +30,7 @@ def test_each_takes_numbers_names_and_files(name: str, tmp_path: Path) -> None:
 
     def read(text: str | Path) -> Any:
         values = {row.name: str(text) if row.name == name else None for row in options.rows}
-        return GivenOptions(options, values).own(network)[name]
+        return options.given(values).own(network)[name]
 
     assert read("3,age") == read(tmp_path / "list.json") == [3, "age"]
     np.testing.assert_array_equal(read(tmp_path / "mask.npy"), mask)
