@@ -258,8 +258,9 @@ class Inputs:
     ) -> "Inputs":
         """Return these inputs with some arguments of the class ``changed``; raises as that does."""
         features = [*self.features]  # others own their rules
-        found = Inputs(**{**self._arguments, "features": features, **changed})
+        found = Inputs.__new__(Inputs)
         vars(found).update(unread=unread, of_domain=of_domain)
+        Inputs.__init__(found, **{**self._arguments, "features": features, **changed})
         return found
 
     @classmethod

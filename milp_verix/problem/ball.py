@@ -7,7 +7,7 @@ tolerance. Both are computed with error-free transformations, not with a safety 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ from milp_verix.base.arguments import number_in, refuse_file
 from milp_verix.base.errors import InputError, require_one_of
 from milp_verix.base.number_text import exact
 from verix_encodings import BallEncoding, Interval, NormBall, ball_encoding
-from verix_encodings.arrays import FloatArray, IntArray, relative_error
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 from verix_encodings.blocks.input_ball import mixed_box
 from verix_encodings.bounds.boxes import one_hot_box
 from verix_encodings.bounds.mixed_domain import Clause, MixedDomain
@@ -49,8 +49,9 @@ class Ball:
     are float64, shape (d,), infinite where the input is not limited. ``radii`` are the radii of the
     coordinates, (d,), where these differ. ``mixed`` are integral coordinates and rules that the
     points of the ball satisfy; its norm is L∞ then, and integral coordinates have whole radii and
-    ends. Boxes leave ``mixed`` out, regions all of it but one-hot blocks: they hold the ball. Built
-    by :func:`make_ball` and :func:`milp_verix.problem.meeting.make_described_ball`.
+    ends. Boxes leave ``mixed`` out, regions all of it but one-hot blocks: they hold the ball. Where
+    ``kept`` is True, (d,), witnesses lie in its ball's ends. Built by :func:`make_ball` and
+    :func:`milp_verix.problem.meeting.make_described_ball`.
     """
 
     centre: NDArray[Any]
@@ -63,8 +64,9 @@ class Ball:
     outer: Interval = field(init=False)
     inner_lower: NDArray[Any] = field(init=False)
     inner_upper: NDArray[Any] = field(init=False)
+    kept: InitVar[tuple[BoolArray, "Ball"] | None] = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, kept: tuple[BoolArray, "Ball"] | None) -> None:
         x = self.centre.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # make_ball sees where it matters
             radius = np.full(x.shape, self.epsilon) if self.radii is None else self.radii
@@ -78,12 +80,14 @@ class Ball:
         upper = np.minimum(_rounded(above, -np.inf), self.domain_upper)
         dtype = self.centre.dtype
         # the centre is in the ball, whatever the grid of its type is
-        object.__setattr__(
-            self, "inner_lower", np.minimum(rounded_to(lower, dtype, np.inf), self.centre)
-        )
-        object.__setattr__(
-            self, "inner_upper", np.maximum(rounded_to(upper, dtype, -np.inf), self.centre)
-        )
+        lower = np.minimum(rounded_to(lower, dtype, np.inf), self.centre)
+        upper = np.maximum(rounded_to(upper, dtype, -np.inf), self.centre)
+        if kept is not None:  # outer ends there were rounded outward
+            there, ball = kept
+            lower = np.where(there, ball.inner_lower, lower)
+            upper = np.where(there, ball.inner_upper, upper)
+        object.__setattr__(self, "inner_lower", lower)
+        object.__setattr__(self, "inner_upper", upper)
         for array in (self.centre, self.inner_lower, self.inner_upper):
             array.flags.writeable = False
 
@@ -116,21 +120,15 @@ class Ball:
         if clauses:
             mixed = mixed or MixedDomain(np.zeros(centre.size, dtype=bool))
             mixed = replace(mixed, rules=(*mixed.rules, *clauses))
-        everywhere = np.full(centre.size, np.inf)
-        box = replace(
+        return replace(
             self,
             centre=centre,
             domain_lower=lower,
             domain_upper=upper,
-            radii=everywhere,
+            radii=np.full(centre.size, np.inf),
             mixed=mixed,
+            kept=(~inside, self),
         )
-        # the ends of the others were rounded outward: witnesses keep to their own
-        for name in ("inner_lower", "inner_upper"):
-            end = np.where(inside, getattr(box, name), getattr(self, name))
-            end.flags.writeable = False
-            object.__setattr__(box, name, end)
-        return box
 
     def region(self, free: IntArray) -> Interval | NormBall:
         """Return the region that the claim is about, with the coordinates ``free`` free."""

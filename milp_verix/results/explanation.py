@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -162,9 +162,10 @@ class Explanation(Certified, Drawn, Result):
         return printable(shown.sentences.counterfactual_sentence(self, found))
 
     def of(self, problem: "ProblemData") -> Self:
-        """Return the explanation, which remembers its ``problem`` until it is stored."""
-        object.__setattr__(self, "_problem", problem)
-        return self
+        """Return a copy of the explanation that remembers its ``problem`` until it is stored."""
+        found = replace(self)
+        object.__setattr__(found, "_problem", problem)
+        return found
 
     def inflate(self, network: LoadedModel | None = None, **options: Any) -> "Ranges":
         """Return the widest ranges of the kept features that provably keep the prediction.
