@@ -39,7 +39,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     question = {name: given.pop(name) for name in ("network", "x")}
     question |= {row.name: given.pop(row.name) for row in rows_of(call, QUESTION)}
     if "epsilon" not in question:  # of calls that ask about several radii
-        question["epsilon"] = posed_at(given.get("epsilons"), question["inputs"])
+        question["epsilon"] = radius_of_question(given.get("epsilons"), question["inputs"])
     search = {row.name: given.pop(row.name) for row in rows_of(call, SEARCH)}
     limit = fitting(call, {"time_limit": search.get("time_limit")})["time_limit"]
     if isinstance(limit, int | float) and limit > 0:
@@ -52,7 +52,7 @@ def parted(call: str, given: dict[str, Any]) -> tuple["Problem", dict[str, Any]]
     return Problem(**question), options
 
 
-def posed_at(several: Any, inputs: Any) -> Any:
+def radius_of_question(several: Any, inputs: Any) -> Any:
     """Return the radius at which a question about ``several`` is posed.
 
     It is the first that has one for each coordinate of an input without a description, as these

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import NDArray
 
-from milp_verix.api.entrance import posed_at
+from milp_verix.api.entrance import radius_of_question
 from milp_verix.api.problem_methods import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.files import is_file
@@ -72,7 +72,7 @@ def question_of(case: Case, options: GivenOptions) -> Question:
         from milp_verix.searches.feature_sets import groups_for
 
         given["features"] = groups_for(own["explanation"], None)
-    given.setdefault("epsilon", posed_at(own.get("epsilons"), given["inputs"]))
+    given.setdefault("epsilon", radius_of_question(own.get("epsilons"), given["inputs"]))
     if message is not None:
         if given.pop("inputs") is not None:
             raise InputError("--inputs describes tables: a message describes its own words")

@@ -277,7 +277,7 @@ def _radius(feature: Feature, given: object, what: str) -> float:
     return radius
 
 
-def radius_as_told(text: str) -> float | str:
+def radius_in_text(text: str) -> float | str:
     """Return the number in a text; a relative radius, or another text, in one spelling."""
     if match := _RELATIVE.fullmatch(text):
         return f"{Fraction(match[1])}{match[2]}"

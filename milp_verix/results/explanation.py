@@ -174,7 +174,6 @@ class Explanation(Certified, Drawn, Result):
         :func:`milp_verix.inflate`, such as ``rows``; the question is that of the explanation.
         Raises ``InputError`` where ``network`` is missing, or is not the network explained.
         """
-        import milp_verix
         from milp_verix.models.onnx.onnx_network import loaded
 
         if network is None:
@@ -189,7 +188,7 @@ class Explanation(Certified, Drawn, Result):
         question = {**shown.build.question_in(self)}
         if self.inputs is None:
             question |= {"feature_names": self.feature_names, "image_shape": self.image_shape}
-        return milp_verix.inflate(network, self.input, self, **{**question, **options})
+        return shown.inflated(network, self, {**question, **options})
 
     def __repr__(self) -> str:
         text = f"{shown.explanation_words.outcome_text(self)}, {shown.facts.ball_text(self)}"

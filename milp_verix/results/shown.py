@@ -1,8 +1,8 @@
-"""Methods that results have: words, JSON, pictures, certificates.
+"""Methods that results have: words, JSON, pictures, certificates, ranges.
 
-Words, pictures, pages and certificates stand in packages above that of results, and this is the
-only module that reaches up there, and to higher modules of results. A method loads what does its
-work when it is called: Matplotlib, Rich and onnxruntime take longer to load than a result to be
+Words, pictures, pages, certificates and calls stand in packages above that of results, and this is
+the only module that reaches up there, and to higher modules of results. A method loads what does
+its work when it is called: Matplotlib, Rich and onnxruntime take longer to load than a result to be
 read.
 """
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from milp_verix.models.loaded_model import LoadedModel
     from milp_verix.results import build, comparison_files
     from milp_verix.results.json_format import StoredResult
+    from milp_verix.results.ranges import Ranges
     from milp_verix.views import (
         audit_words,
         explanation_words,
@@ -45,8 +46,23 @@ else:
 
 
 __all__ = ["Certified", "Drawn", "Stated", "audit_words", "build", "comparison_files"]
-__all__ += ["explanation_words", "facts", "plot", "ranges_words", "result_page", "sentences"]
+__all__ += [
+    "explanation_words",
+    "facts",
+    "inflated",
+    "plot",
+    "ranges_words",
+    "result_page",
+    "sentences",
+]
 __all__ += ["text_tables"]
+
+
+def inflated(network: "LoadedModel", explanation: Any, question: dict[str, Any]) -> "Ranges":
+    """Return the ranges of an explanation, by the public call."""
+    calls = import_module("milp_verix.api.calls")
+    found: Ranges = calls.inflate(network, explanation.input, explanation, **question)
+    return found
 
 
 class Stated(Answering):

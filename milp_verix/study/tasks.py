@@ -27,7 +27,7 @@ from milp_verix.base.errors import InputError, MilpVerixError, meant, require_on
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Prediction
 from milp_verix.inputs.inputs import Inputs as Description
-from milp_verix.inputs.radii import radius_as_told
+from milp_verix.inputs.radii import radius_in_text
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.results.base import array_hash
@@ -163,7 +163,7 @@ def _one_way(value: Any, name: str = "") -> Any:
     if isinstance(value, list):
         return [_one_way(one, name if radius else "") for one in value]
     if radius and isinstance(value, str):
-        return _plain(radius_as_told(value), name)
+        return _plain(radius_in_text(value), name)
     value = float(value) if type(value) is int else value
     return [value] if name in _LISTED and value is not None else value
 

@@ -5,6 +5,7 @@
 
 import inspect
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,3 +52,15 @@ def test_a_command_has_its_options(name: str) -> None:
 @pytest.mark.parametrize("kind", SURFACE["schemas"])
 def test_a_file_has_its_fields(kind: str) -> None:
     assert not {*SURFACE["schemas"][kind]} - {*json_schema(kind).get("properties", {})}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((FIXTURES / "results").glob("*.json")), ids=lambda p: p.stem
+)
+def test_a_result_of_an_earlier_version_is_read_and_stored_again(path: Path) -> None:
+    before = json.loads(path.read_text(encoding="utf-8"))
+    names = {"contrastive": "ContrastiveExplanation"}
+    kind = getattr(milp_verix, names.get(before["kind"], before["kind"].title()))
+    found = kind.from_json(path)
+    assert not {*before} - {*json.loads(found.to_json())}
+    assert str(found.prediction) in found.sentence()
