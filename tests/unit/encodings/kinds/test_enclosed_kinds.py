@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree
+from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree, inputs
 from tests.support.pointed_kinds import POINTED
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -70,13 +70,6 @@ def some_box(rng: np.random.Generator) -> Interval:
     return Interval(ends[0], ends[0] + width * (ends[1] - ends[0]))
 
 
-def inputs(box: Interval, rng: np.random.Generator) -> FloatArray:
-    """Return 300 points of ``box``, as columns: corners among them."""
-    shares = np.hstack([rng.random((3, 200)), rng.integers(0, 2, (3, 100))])
-    points = box.lower[:, None] + shares * (box.upper - box.lower)[:, None]
-    return np.clip(points, box.lower[:, None], box.upper[:, None])
-
-
 def off(value: FloatArray) -> FloatArray:
     return np.asarray(1e-12 * (1.0 + np.abs(value)))
 
@@ -128,7 +121,7 @@ def test_backward_bounds_of_narrow_boxes_are_exact_to_the_first_order(kind: str,
 def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    assert_boxes_enclose(network, box, lambda part: inputs(part, rng), off)
+    assert_boxes_enclose(network, box, rng, off)
 
 
 @every_kind
