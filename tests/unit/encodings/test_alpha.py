@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 from tests.support.exact_values import assert_encloses, inside, seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     cube,
     network_of,
     random_box,
@@ -35,9 +36,7 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 @settings(max_examples=150, deadline=None)
 @given(seeds, st.integers(4, 10))
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, nodes=nodes)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed, nodes=nodes)
     found = alpha_bounds(network, box)
     for _ in range(3):
         assert_encloses(network, box, inside(box, rng), lambda *_: found)

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.support.exact_values import assert_encloses, inside, seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     network_of,
     random_box,
     random_graph,
@@ -28,9 +29,7 @@ reals = st.floats(-8, 8, allow_subnormal=False).filter(lambda v: v == 0 or abs(v
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed)
     assert_encloses(network, box, inside(box, rng))
 
 
@@ -38,9 +37,7 @@ def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=9)
-    box = random_box(rng, 4)
+    network, box, rng = boxed_graph(seed, size=4, nodes=9)
     bounds = interval_bounds(network, box)
     for x in rng.uniform(box.lower, box.upper, (50, 4)):
         for interval, value in zip(bounds, network.values(x), strict=True):

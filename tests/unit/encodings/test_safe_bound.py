@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from milp_verix.solvers import Targets, open_session
 from tests.support.exact_values import exact_values, inside, seeds
-from tests.support.random_networks import random_box, random_graph
+from tests.support.random_networks import boxed_graph, random_box, random_graph
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
     Encoding,
@@ -151,9 +151,7 @@ def test_a_column_without_an_end_has_no_bound() -> None:
 @settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_exact_trajectories_miss_no_row_by_more_than_the_encoding_error(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=3, nodes=8)
-    box = random_box(rng, 3)
+    network, box, rng = boxed_graph(seed, size=3, nodes=8)
     bounds = crown_bounds(network, box)
     encoding = encode(network, bounds)
     error = Fraction(encoding_error(network, bounds))

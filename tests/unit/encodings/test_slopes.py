@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from tests.support.exact_values import seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     network_of,
-    random_box,
-    random_graph,
     random_layers,
     smooth_network,
 )
@@ -34,9 +33,7 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 @settings(max_examples=200, deadline=None)
 @given(seeds)
 def test_differences_of_random_graphs_are_within_the_slopes_times_the_way(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=8)
-    box = random_box(rng, 4)
+    network, box, rng = boxed_graph(seed, size=4, nodes=8)
     for method in (interval_bounds, crown_bounds):
         lower, upper = slope_bounds(network, method(network, box))
         for _ in range(20):

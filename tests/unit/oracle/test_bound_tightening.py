@@ -21,11 +21,10 @@ from milp_verix.solvers.backends.highs import HighsSession
 from tests.support.brute_force import BruteForce
 from tests.support.exact_values import assert_encloses, inside, seeds
 from tests.support.random_networks import (
+    boxed_graph,
     cube,
     dense_network,
     network_of,
-    random_box,
-    random_graph,
     random_layers,
 )
 from verix_encodings import Interval, Network, NormBall, Relu, crown_bounds, interval_bounds
@@ -41,9 +40,7 @@ def small_box(rng: np.random.Generator, size: int, radius: float = 0.3) -> Inter
 @settings(max_examples=40, deadline=None)
 @given(seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, nodes=8)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed, nodes=8)
     for method in (lp_bounds(), milp_bounds()):
         for _ in range(3):
             assert_encloses(network, box, inside(box, rng), method)
