@@ -8,7 +8,7 @@ import pytest
 from milp_verix.results import known_game
 from milp_verix.results.known_game import KnownGame
 from milp_verix.results.power_indices import INDICES, brackets
-from tests.support.power_indices import Sets, contrasts_of, defined_indices, minimal_sets
+from tests.support.power_indices import Sets, Values, contrasts_of, defined_indices, minimal_sets
 
 
 def _random_explanations(rng: np.random.Generator, players: int) -> Sets:
@@ -24,13 +24,18 @@ def _sorted(sets: Sets) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(tuple(sorted(one)) for one in sets))
 
 
+def _random_game(rng: np.random.Generator, players: int) -> tuple[Sets, Sets, Values]:
+    """Return explanations and contrasts of a random game, and its indices by their definitions."""
+    explanations = _random_explanations(rng, players)
+    return explanations, contrasts_of(explanations, players), defined_indices(explanations, players)
+
+
 def test_brackets_hold_the_values_whatever_is_known(
     mixed_seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(mixed_seed)
     players = int(rng.integers(1, 7))
-    explanations = _random_explanations(rng, players)
-    contrasts, values = contrasts_of(explanations, players), defined_indices(explanations, players)
+    explanations, contrasts, values = _random_game(rng, players)
     # a small ground leaves some known sets out, as it does where there are many features
     monkeypatch.setattr(known_game, "LARGEST", int(rng.integers(1, 8)))
     for share in (0.0, 0.3, 0.6, 0.9, 1.0):
@@ -60,8 +65,7 @@ def test_a_complete_list_gives_exact_shares_however_many_features_there_are(
 ) -> None:
     rng = np.random.default_rng(mixed_seed)
     players = int(rng.integers(2, 7))
-    explanations = _random_explanations(rng, players)
-    contrasts, values = contrasts_of(explanations, players), defined_indices(explanations, players)
+    explanations, contrasts, values = _random_game(rng, players)
     monkeypatch.setattr(known_game, "LARGEST", int(rng.integers(1, players + 1)))
     many = (*range(players), *range(100, 300))  # others that play no part
     game = KnownGame(many, _sorted(explanations), _sorted(contrasts), complete=True)
