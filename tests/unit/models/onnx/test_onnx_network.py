@@ -1,6 +1,7 @@
 """A model file as a whole: what it may look like, what is refused, and what it computes."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -51,20 +52,20 @@ def test_a_published_network_with_max_pools_is_checked() -> None:
     assert check(network, image, range(300, 340), epsilon=0.3).holds
 
 
+def products(
+    first: list[str], last: list[str], shape: Any, constants: dict[str, Any]
+) -> onnx.ModelProto:
+    """Return a model of two products, with ReLUs between them."""
+    nodes = [node("MatMul", first, ["h"]), node("Relu", ["h"], ["r"]), node("MatMul", last, ["y"])]
+    return build(nodes, inputs={"x": shape}, constants=constants)
+
+
 @pytest.mark.parametrize("shape", [(1, 3), ("batch", 3), (None, 3), (3,)])
 def test_where_the_batch_dimension_is_on_the_left(
     shape: tuple[object, ...], tmp_path: Path
 ) -> None:
-    model = build(
-        [
-            node("MatMul", ["x", "A"], ["h"]),
-            node("Relu", ["h"], ["r"]),
-            node("MatMul", ["r", "B"], ["y"]),
-        ],
-        inputs={"x": shape},
-        constants={"A": weights(3, 4), "B": weights(4, 2, seed=2)},
-    )
-    network = loaded(model, tmp_path)
+    constants = {"A": weights(3, 4), "B": weights(4, 2, seed=2)}
+    network = loaded(products(["x", "A"], ["r", "B"], shape, constants), tmp_path)
     assert network.input_shape == ((3,) if shape == (3,) else (1, 3))
     assert network.output_size == 2
     assert_agrees(network)
@@ -74,16 +75,8 @@ def test_where_the_batch_dimension_is_on_the_left(
 def test_where_the_batch_dimension_is_on_the_right(
     shape: tuple[object, ...], tmp_path: Path
 ) -> None:
-    model = build(
-        [
-            node("MatMul", ["A", "x"], ["h"]),
-            node("Relu", ["h"], ["r"]),
-            node("MatMul", ["B", "r"], ["y"]),
-        ],
-        inputs={"x": shape},
-        constants={"A": weights(4, 3), "B": weights(2, 4, seed=2)},
-    )
-    assert_agrees(loaded(model, tmp_path))
+    constants = {"A": weights(4, 3), "B": weights(2, 4, seed=2)}
+    assert_agrees(loaded(products(["A", "x"], ["B", "r"], shape, constants), tmp_path))
 
 
 def test_an_image_exported_with_its_channels_last(tmp_path: Path) -> None:
