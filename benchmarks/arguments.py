@@ -27,9 +27,7 @@ def described(documentation: str | None) -> argparse.ArgumentParser:
     )
 
 
-def parser(
-    documentation: str | None, *, time_limit: float | None = None
-) -> argparse.ArgumentParser:
+def parser(documentation: str | None) -> argparse.ArgumentParser:
     """Return a parser of the options that all measurements take."""
     made = described(documentation)
     made.add_argument(
