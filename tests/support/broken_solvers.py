@@ -215,30 +215,6 @@ class TargetsThatAreNotMet(Honest):
 
 
 @broken
-class ThrowsInTheMiddle(Honest):
-    def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
-        if self.calls == 5:
-            raise RuntimeError("in the middle")
-        return super().minimise(cost, targets)
-
-
-@broken
-class ThrowsSolverErrors(Honest):
-    def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
-        if self.calls == 5:
-            raise SolverError("out of memory")
-        return super().minimise(cost, targets)
-
-
-@broken
-class Exits(Honest):
-    def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
-        if self.calls == 2:
-            raise SystemExit(0)
-        return super().minimise(cost, targets)
-
-
-@broken
 class WrongShape(Honest):
     def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
         return result if result.point is None else replace(result, point=result.point[:-1])
@@ -443,6 +419,25 @@ BROKEN |= {
     "BoundALittleHigh": telling(bound=lambda bound: bound + 1e-6),
     "BoundTooLow": telling(bound=lambda bound: bound - 1e-3),
     "NoPoint": telling(point=lambda _: None),
+}
+
+
+def raising(calls: int, error: BaseException) -> type[Honest]:
+    """Return a session that raises ``error`` once it has answered ``calls`` times."""
+
+    class Raises(Honest):
+        def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
+            if self.calls == calls:
+                raise error
+            return super().minimise(cost, targets)
+
+    return Raises
+
+
+BROKEN |= {
+    "ThrowsInTheMiddle": raising(5, RuntimeError("in the middle")),
+    "ThrowsSolverErrors": raising(5, SolverError("out of memory")),
+    "Exits": raising(2, SystemExit(0)),
 }
 
 
