@@ -1,10 +1,10 @@
 """Assertions on boxes in a batch, and on parts of a network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from verix_encodings import Interval, Network, crown_bounds
+from verix_encodings import Interval, Network, alpha_bounds, crown_bounds, interval_bounds
 from verix_encodings.arrays import FloatArray
 from verix_encodings.batch_crown import BatchCrown, slope_ranges
 from verix_encodings.bounds.boxes import Boxes
@@ -46,6 +46,19 @@ def assert_boxes_enclose(
             assert np.all(low[number][:, None] <= value + off(value))
             assert np.all(value - off(value) <= high[number][:, None])
         assert np.all(values[-1] <= upper[number][:, None] + off(values[-1]))
+
+
+def assert_values_enclosed(
+    network: Network,
+    box: Interval,
+    values: Sequence[FloatArray],
+    off: Callable[[FloatArray], FloatArray],
+) -> None:
+    """Assert that bounds of each kind over ``box`` hold for ``values``, up to ``off`` of them."""
+    for method in (interval_bounds, crown_bounds, alpha_bounds):
+        for interval, value in zip(method(network, box), values, strict=True):
+            assert np.all(interval.lower[:, None] <= value + off(value))
+            assert np.all(value - off(value) <= interval.upper[:, None])
 
 
 def assert_parts_agree(

@@ -5,7 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree, inputs
+from tests.support.batch_enclosures import (
+    assert_boxes_enclose,
+    assert_parts_agree,
+    assert_values_enclosed,
+    inputs,
+)
 from tests.support.pointed_kinds import POINTED
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -19,7 +24,6 @@ from verix_encodings import (
     Relu,
     Softmax,
     Step,
-    alpha_bounds,
     crown_bounds,
     encode,
     interval_bounds,
@@ -84,14 +88,7 @@ def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
     values = batch_values(network, inputs(box, rng))
-    for bounds in (
-        interval_bounds(network, box),
-        crown_bounds(network, box),
-        alpha_bounds(network, box),
-    ):
-        for interval, value in zip(bounds, values, strict=True):
-            assert np.all(interval.lower[:, None] <= value + off(value))
-            assert np.all(value - off(value) <= interval.upper[:, None])
+    assert_values_enclosed(network, box, values, off)
     for single, several in zip(network.values(values[0][:, 7]), values, strict=True):
         np.testing.assert_allclose(single, several[:, 7], rtol=1e-12, atol=1e-12)
 

@@ -8,7 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree, inputs
+from tests.support.batch_enclosures import (
+    assert_boxes_enclose,
+    assert_parts_agree,
+    assert_values_enclosed,
+    inputs,
+)
 from tests.support.random_networks import cube
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -22,7 +27,6 @@ from verix_encodings import (
     Product as Products,
     Relu,
     SmoothFunction,
-    alpha_bounds,
     crown_bounds,
     encode,
     interval_bounds,
@@ -131,6 +135,10 @@ def some_box(rng: np.random.Generator) -> Interval:
     return Interval(*ends)
 
 
+def off(value: FloatArray) -> FloatArray:
+    return np.full(value.shape, 1e-12)
+
+
 every_run = pytest.mark.parametrize(("kind", "seed"), [*product(KINDS, range(5))])
 
 
@@ -139,11 +147,7 @@ def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
     values = batch_values(network, inputs(box, rng))
-    crown = crown_bounds(network, box)
-    for bounds in (interval_bounds(network, box), crown, alpha_bounds(network, box)):
-        for interval, value in zip(bounds, values, strict=True):
-            assert np.all(interval.lower[:, None] <= value + 1e-12)
-            assert np.all(value - 1e-12 <= interval.upper[:, None])
+    assert_values_enclosed(network, box, values, off)
     one = values[0][:, 7]
     for single, several in zip(network.values(one), values, strict=True):
         np.testing.assert_allclose(single, several[:, 7], atol=1e-12)
@@ -153,7 +157,7 @@ def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
 def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    assert_boxes_enclose(network, box, rng, lambda value: np.full(value.shape, 1e-12))
+    assert_boxes_enclose(network, box, rng, off)
 
 
 @every_run
