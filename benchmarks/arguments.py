@@ -39,6 +39,11 @@ def parser(documentation: str | None) -> argparse.ArgumentParser:
     return made
 
 
+def asked(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options under their own names, by which questions take them."""
+    return {name: getattr(arguments, name) for name in names}
+
+
 def add_images(
     made: argparse.ArgumentParser, *, indices: str = "0:10", several: bool = False
 ) -> None:
