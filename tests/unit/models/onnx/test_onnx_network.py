@@ -11,8 +11,6 @@ from onnx import TensorProto, helper, numpy_helper
 from milp_verix import InputError, ModelError, check, load_network
 from milp_verix.models.onnx.graph import read_signature
 from tests.support.onnx_models import (
-    DOUBLE,
-    FLOAT,
     assert_agrees,
     build,
     dense,
@@ -91,7 +89,7 @@ def test_an_image_exported_with_its_channels_last(tmp_path: Path) -> None:
         ],
         inputs={"x": ("batch", 5, 6, 3)},
         constants={"K": weights(2, 3, 3, 3), "A": weights(24, 4)},
-        elem=FLOAT,
+        elem=TensorProto.FLOAT,
     )
     network = loaded(model, tmp_path)
     assert network.input_shape == (1, 5, 6, 3)
@@ -99,7 +97,7 @@ def test_an_image_exported_with_its_channels_last(tmp_path: Path) -> None:
 
 
 def test_initializers_that_are_also_listed_as_inputs(tmp_path: Path) -> None:
-    model = dense(elem=FLOAT)
+    model = dense(elem=TensorProto.FLOAT)
     model.graph.input.extend(
         helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         for tensor in model.graph.initializer
@@ -231,7 +229,7 @@ def test_an_input_of_another_shape_is_refused(x: object, tmp_path: Path) -> None
 
 
 def test_many_inputs_are_run_one_by_one(tmp_path: Path) -> None:
-    network = loaded(dense(elem=FLOAT), tmp_path)
+    network = loaded(dense(elem=TensorProto.FLOAT), tmp_path)
     xs = np.random.default_rng(0).random((5, 3), dtype=np.float32)
     many = network.evaluate_many(xs)
     assert many.dtype == np.float32
@@ -248,5 +246,5 @@ def test_float16_weights_are_taken_exactly(tmp_path: Path) -> None:
 
 
 def test_the_type_of_the_model_is_the_type_of_the_input(tmp_path: Path) -> None:
-    assert loaded(dense(elem=DOUBLE), tmp_path).dtype == np.float64
-    assert loaded(dense(elem=FLOAT), tmp_path).dtype == np.float32
+    assert loaded(dense(elem=TensorProto.DOUBLE), tmp_path).dtype == np.float64
+    assert loaded(dense(elem=TensorProto.FLOAT), tmp_path).dtype == np.float32

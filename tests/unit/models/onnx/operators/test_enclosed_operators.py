@@ -368,6 +368,13 @@ GELU = [
     node("Erf", ["d"], ["e"]),
     node("Add", ["e", "one"], ["o"]),
 ]
+GELU_BY_TANH = [
+    node("Mul", ["c", "cubic"], ["k"]),
+    node("Add", ["x", "k"], ["i"]),
+    node("Mul", ["i", "scale"], ["j"]),
+    node("Tanh", ["j"], ["t"]),
+    node("Add", ["t", "one"], ["o"]),
+]
 CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
     "gelu of PyTorch": (
         [*GELU, node("Mul", ["x", "o"], ["m"]), node("Mul", ["m", "half"], ["y"])],
@@ -384,11 +391,7 @@ CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
     "gelu by tanh": (
         [
             node("Pow", ["x", "three"], ["c"]),
-            node("Mul", ["c", "cubic"], ["k"]),
-            node("Add", ["x", "k"], ["i"]),
-            node("Mul", ["i", "scale"], ["j"]),
-            node("Tanh", ["j"], ["t"]),
-            node("Add", ["t", "one"], ["o"]),
+            *GELU_BY_TANH,
             node("Mul", ["x", "half"], ["h"]),
             node("Mul", ["h", "o"], ["y"]),
         ],
@@ -398,11 +401,7 @@ CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
         [
             node("Mul", ["x", "x"], ["s"]),
             node("Mul", ["s", "x"], ["c"]),
-            node("Mul", ["c", "cubic"], ["k"]),
-            node("Add", ["x", "k"], ["i"]),
-            node("Mul", ["i", "scale"], ["j"]),
-            node("Tanh", ["j"], ["t"]),
-            node("Add", ["t", "one"], ["o"]),
+            *GELU_BY_TANH,
             node("Mul", ["x", "o"], ["h"]),
             node("Mul", ["h", "half"], ["y"]),
         ],
