@@ -236,17 +236,12 @@ def test_undecided_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_ctrl_c_keeps_what_is_known() -> None:
     own = [*explained().explanation, *explained().irrelevant[:10]]
 
-    def interrupt_late(state: AuditProgress) -> None:
+    def late(state: AuditProgress) -> None:
         if state.sound and state.done >= 3:
             raise KeyboardInterrupt
 
     found = milp_verix.audit(
-        network(),
-        images()[15],
-        own,
-        epsilon=EPSILON,
-        traversal="sequential",
-        progress=interrupt_late,
+        network(), images()[15], own, epsilon=EPSILON, traversal="sequential", progress=late
     )
     assert found.sound is True
     assert found.statistics.stopped == INTERRUPTED
