@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
     as_layers,
     boxed_graph,
@@ -40,8 +40,7 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
 @pytest.mark.nightly
-@settings(max_examples=300, deadline=None)
-@given(seeds, st.integers(4, 10))
+@examples(300, seeds, st.integers(4, 10))
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
     network, box, rng = boxed_graph(seed, nodes=nodes)
     for _ in range(3):
@@ -49,8 +48,7 @@ def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(seeds, st.floats(0.01, 0.5))
+@examples(200, seeds, st.floats(0.01, 0.5))
 def test_dense_networks_are_enclosed_in_exact_arithmetic(seed: int, radius: float) -> None:
     rng = np.random.default_rng(seed)
     network = network_of(random_layers(rng, (4, 5, 4, 3)))

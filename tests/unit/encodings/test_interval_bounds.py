@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 
-from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
     as_layers,
     boxed_graph,
@@ -26,16 +26,14 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 reals = st.floats(-8, 8, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-60)
 
 
-@settings(max_examples=150, deadline=None)
-@given(seeds)
+@examples(150, seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
     network, box, rng = boxed_graph(seed)
     assert_encloses(network, box, inside(box, rng))
 
 
 @pytest.mark.nightly
-@settings(max_examples=150, deadline=None)
-@given(seeds)
+@examples(150, seeds)
 def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -> None:
     network, box, rng = boxed_graph(seed, size=4, nodes=9)
     bounds = interval_bounds(network, box)
@@ -47,8 +45,7 @@ def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -
             assert np.all(value <= interval.upper + slack)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(reals, reals), min_size=1, max_size=6), reals)
+@examples(150, st.lists(st.tuples(reals, reals), min_size=1, max_size=6), reals)
 def test_a_point_box_encloses_the_exact_value(pairs: list[tuple[float, float]], b: float) -> None:
     row, x = zip(*pairs, strict=True)
     network = network_of(as_layers(([row], [b]), ([[1.0]], [0.0])))

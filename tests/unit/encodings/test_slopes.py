@@ -4,9 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from tests.support.exact_values import seeds
+from tests.support.exact_values import examples, seeds
 from tests.support.random_networks import (
     as_layers,
     boxed_graph,
@@ -30,8 +29,7 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
 @pytest.mark.nightly
-@settings(max_examples=200, deadline=None)
-@given(seeds)
+@examples(200, seeds)
 def test_differences_of_random_graphs_are_within_the_slopes_times_the_way(seed: int) -> None:
     network, box, rng = boxed_graph(seed, size=4, nodes=8)
     for method in (interval_bounds, crown_bounds):

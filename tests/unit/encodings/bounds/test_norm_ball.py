@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
 from scipy.optimize import linprog
 
-from tests.support.exact_values import seeds
+from tests.support.exact_values import examples, seeds
 from tests.support.random_networks import network_of, random_layers
 from tests.support.scipy_reference import violation
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
@@ -45,8 +44,7 @@ def sampled(ball: NormBall, rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("norm", [1, 2])
-@settings(max_examples=50, deadline=None)
-@given(seeds)
+@examples(50, seeds)
 def test_sparse_rows_have_the_bounds_of_whole_ones(norm: int, seed: int) -> None:
     ball, rng = random_ball(seed, norm, 12)
     rows = rng.normal(size=(30, 12)) * (rng.random((30, 12)) < rng.choice([0.0, 0.1, 0.7, 1.0]))
@@ -122,8 +120,7 @@ def test_bounds_of_a_linear_form_are_its_extremes(seed: int, norm: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2])
-@settings(max_examples=100, deadline=None)
-@given(seeds)
+@examples(100, seeds)
 def test_no_point_of_the_ball_is_outside_the_bounds(norm: int, seed: int) -> None:
     ball, rng = random_ball(seed, norm)
     network = network_of(random_layers(rng, (5, 6, 5, 3)))
