@@ -16,17 +16,20 @@ IMAGES = "a .npz file with KEY after a colon; bytes are scaled to [0, 1]"
 IMAGE = "a .npy file, or a .npz file with KEY[INDEX] after a colon; bytes are scaled to [0, 1]"
 
 
-def parser(
-    documentation: str | None, *, time_limit: float | None = None
-) -> argparse.ArgumentParser:
-    """Return a parser of the options that all measurements take.
+def described(documentation: str | None) -> argparse.ArgumentParser:
+    """Return a parser without options that tells a script's ``documentation``.
 
-    The first line of a script's ``documentation`` describes it, the rest comes after the options.
+    Its first line describes the script, the rest comes after the options.
     """
     first, _, rest = str(documentation).partition("\n\n")
-    made = argparse.ArgumentParser(
+    return argparse.ArgumentParser(
         description=first, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+
+
+def parser(documentation: str | None) -> argparse.ArgumentParser:
+    """Return a parser of the options that all measurements take."""
+    made = described(documentation)
     made.add_argument(
         "--cpu-clock",
         action="store_true",
@@ -34,6 +37,11 @@ def parser(
     )
     add_write(made)
     return made
+
+
+def asked(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options under their own names, by which questions take them."""
+    return {name: getattr(arguments, name) for name in names}
 
 
 def add_images(

@@ -7,7 +7,7 @@ Exits with 1 where a counterfactual fails in onnxruntime.
 
 from statistics import median
 
-from arguments import add_images, parsed, parser, read_images, solver_versions
+from arguments import add_images, asked, parsed, parser, read_images, solver_versions
 from tables import Table, write
 
 import milp_verix
@@ -24,15 +24,9 @@ def main() -> int:
     network = milp_verix.load_network(arguments.model)
     table = Table("image | size | lower bound | proven | seconds")
     results = []
+    given = asked(arguments, "epsilon", "features", "solver", "time_limit")
     for index, image in read_images(network, arguments):
-        found = milp_verix.contrastive(
-            network,
-            image,
-            epsilon=arguments.epsilon,
-            features=arguments.features,
-            solver=arguments.solver,
-            time_limit=arguments.time_limit,
-        )
+        found = milp_verix.contrastive(network, image, **given)
         results.append(found)
         size = "robust" if found.robust else found.size
         least = "–" if found.lower_bound is None else f"{found.lower_bound:g}"

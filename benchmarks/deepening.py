@@ -19,6 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from arguments import described
 from suite import read
 from suite_cases import CASES, Case, Request, prepare
 from tables import Table, add_write, commit, measured_now, put
@@ -73,11 +74,7 @@ Without the split rule, nodes are split at the widest neuron that their bound de
 
 def main() -> None:
     """Run what the journal lacks, and print the tables."""
-    made = argparse.ArgumentParser(
-        description=str(__doc__).partition("\n\n")[0],
-        epilog=str(__doc__).partition("\n\n")[2],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = described(__doc__)
     made.add_argument("--journal", type=Path, required=True, help="JSON lines, one for each run")
     made.add_argument("--limit", type=float, default=15.0, help="seconds of work (%(default)g)")
     made.add_argument("--cases", nargs="+", default=CHOSEN, metavar="NAME[@EPSILON]")

@@ -10,7 +10,7 @@ each other.
 
 from statistics import median
 
-from arguments import add_images, names, parsed, parser, read_images, solver_versions
+from arguments import add_images, asked, names, parsed, parser, read_images, solver_versions
 from tables import Table, write
 
 import milp_verix
@@ -31,22 +31,14 @@ def main() -> int:
 
     network = milp_verix.load_network(arguments.model)
     order = {} if arguments.order is None else {"order": arguments.order}
+    given = asked(
+        arguments, "epsilon", "solvers", "formulations", "rounds", "features", "time_limit"
+    )
     runs: dict[Pair, list[Run]] = {}
     left_out: set[str] = set()
     disagreements = 0
     for index, image in read_images(network, arguments):
-        found = milp_verix.compare(
-            network,
-            image,
-            epsilon=arguments.epsilon,
-            solvers=arguments.solvers,
-            formulations=arguments.formulations,
-            task="explain",
-            rounds=arguments.rounds,
-            features=arguments.features,
-            time_limit=arguments.time_limit,
-            **order,
-        )
+        found = milp_verix.compare(network, image, task="explain", **given, **order)
         for run in found.runs:
             runs.setdefault(run.pair, []).append(run)
         left_out |= {str(skipped) for skipped in found.skipped}

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import tables
+from arguments import described
 from suite_cases import CASES, Request, prepare
 from suite_processes import Task, run
 from suite_tables import FORMULA, case_table, chosen, score_table, sources
@@ -124,11 +125,7 @@ def report(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run the suite and print its tables."""
-    made = argparse.ArgumentParser(
-        description=str(__doc__).partition("\n\n")[0],
-        epilog=str(__doc__).partition("\n\n")[2],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = described(__doc__)
     made.add_argument("--journal", type=Path, required=True, help="JSON lines, one for each run")
     made.add_argument("--at", metavar="COMMIT", help="an earlier commit, whose code is run")
     made.add_argument("--limit", type=float, default=60.0, help="seconds (%(default)g)")

@@ -47,6 +47,13 @@ def frozen_indices(values: ArrayLike) -> IntArray:
     return array
 
 
+def freeze(made: object, *, numbers: Sequence[str] = (), indices: Sequence[str] = ()) -> None:
+    """Copy fields of a frozen dataclass, by name, to read-only arrays of float64 or of indices."""
+    for copied, names in ((frozen, numbers), (frozen_indices, indices)):
+        for name in names:
+            object.__setattr__(made, name, copied(getattr(made, name)))
+
+
 def dense(matrix: Matrix) -> FloatArray:
     """Return ``matrix`` as an ndarray."""
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())

@@ -42,23 +42,32 @@ from verix_encodings.program import LEAST_BIG_M, Expressions, Program, ProgramBu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contrast:
-    """The question: margin ``rival`` of ``margins`` at ``−threshold`` or above, near ``centre``.
+class Units:
+    """The units of a change of ``centre``, shape (d,), which cost what they move.
 
-    ``bounds`` hold wherever changes of cost ``limit`` can lead; ``unit_of`` is the unit of each
-    coordinate, shape (d,); ``costs``, shape (units,), are positive. ``choice`` marks the units
-    that are choices, (units,); ``scales`` are those of the coordinates of the others, (d,), and
-    ``last`` their largest numbers before a gap, infinite where there is none.
+    ``unit_of``, (d,), is the unit of each coordinate; ``costs``, (units,), are positive. ``choice``
+    marks the units that are choices, (units,); ``scales`` are those of the coordinates of the
+    others, (d,), and ``last`` their largest numbers before a gap, infinite where there is none.
     """
 
-    margins: Network
-    bounds: Bounds
     centre: FloatArray
     unit_of: IntArray
     costs: FloatArray
     choice: BoolArray
     scales: FloatArray
     last: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contrast:
+    """The question: margin ``rival`` of ``margins`` at ``−threshold`` or above, near a centre.
+
+    ``bounds`` hold wherever changes of cost ``limit`` can lead.
+    """
+
+    margins: Network
+    bounds: Bounds
+    units: Units
     limit: float
     rival: int
     threshold: float
@@ -66,9 +75,9 @@ class Contrast:
     @property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """The moves ``h⁻`` and ``h⁺`` that ``u = 1`` allows each coordinate, both (d,)."""
-        headrooms = headroom(self.bounds[0], self.centre)
-        amount = ~self.choice[self.unit_of]
-        down, up = (np.where(amount & (h > 0), np.maximum(self.scales, h), h) for h in headrooms)
+        units, headrooms = self.units, headroom(self.bounds[0], self.units.centre)
+        amount = ~units.choice[units.unit_of]
+        down, up = (np.where(amount & (h > 0), np.maximum(units.scales, h), h) for h in headrooms)
         return down, up
 
 
@@ -85,16 +94,16 @@ class ContrastProgram:
 
 def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
     """Return ``g``, ``G`` of ``Σ_k g_k u_k ≥ G``, which CROWN proves, rounded outward."""
-    unit = np.zeros((1, contrast.margins.output_size))
+    units, unit = contrast.units, np.zeros((1, contrast.margins.output_size))
     unit[0, contrast.rival] = 1.0
     last = len(contrast.margins.nodes)
     form = upper_form(contrast.margins, contrast.bounds, last, unit)
     a = dense(form.coefficients)[0]
     down, up = contrast.reach
-    gains = np.zeros(contrast.costs.size)
-    np.add.at(gains, contrast.unit_of, np.maximum(np.maximum(a * up, -a * down), 0.0))
-    there = float(a @ contrast.centre + form.constant[0])
-    reach = float(np.abs(a) @ np.abs(contrast.centre) + np.sum(gains)) + abs(there)
+    gains = np.zeros(units.costs.size)
+    np.add.at(gains, units.unit_of, np.maximum(np.maximum(a * up, -a * down), 0.0))
+    there = float(a @ units.centre + form.constant[0])
+    reach = float(np.abs(a) @ np.abs(units.centre) + np.sum(gains)) + abs(there)
     lost = relative_error(a.size) * reach + float(form.error[0])
     return gains, -contrast.threshold - there - lost
 
@@ -103,17 +112,16 @@ def contrast_program(
     contrast: Contrast, ball: BallEncoding, explanations: Sequence[frozenset[int]] = ()
 ) -> ContrastProgram:
     """Return the program; ``ball`` encodes free inputs, ``explanations`` are sets of choices."""
-    builder = ProgramBuilder()
-    count = contrast.costs.size
-    moved = np.zeros(count, dtype=np.intp)
-    for name, units in (("u", contrast.choice), ("amount", ~contrast.choice)):
-        numbers = np.flatnonzero(units)
+    builder, units = ProgramBuilder(), contrast.units
+    moved = np.zeros(units.costs.size, dtype=np.intp)
+    for name, marked in (("u", units.choice), ("amount", ~units.choice)):
+        numbers = np.flatnonzero(marked)
         moved[numbers] = builder.add_columns(name, numbers, 0.0, 1.0, integer=name == "u")
     give_up = builder.add_columns("t", np.arange(1), 0.0, 1.0, integer=True)
     x = ball(builder)
     _add_moves(builder, contrast, x, moved)
     output = encode_values(builder, contrast.margins, contrast.bounds, x)
-    at_centre = float(contrast.margins.evaluate(contrast.centre)[contrast.rival])
+    at_centre = float(contrast.margins.evaluate(units.centre)[contrast.rival])
     # a little more than is lacking: it is a choice, and must not be cut off by rounding
     lacking = max(-contrast.threshold - at_centre, 0.0) * (1 + 1e-9) + 1e-6
     margin = (output.matrix[[contrast.rival], :], output.columns)
@@ -122,21 +130,21 @@ def contrast_program(
     gains, needed = knapsack(contrast)
     if needed > 0:
         # a choice is made or not: more than is needed adds nothing
-        most = np.where(contrast.choice, needed, np.inf)
+        most = np.where(units.choice, needed, np.inf)
         terms = [(np.minimum(gains, most) / needed, moved), (1.0, give_up)]
         builder.add_row("knapsack", 0, terms, 1.0 - 1e-9, np.inf)
-    builder.add_row("limit", 0, [(contrast.costs, moved)], -np.inf, contrast.limit)
+    builder.add_row("limit", 0, [(units.costs, moved)], -np.inf, contrast.limit)
     for number, explanation in enumerate(explanations):
         members = moved[sorted(explanation)]
         terms = [(np.ones(members.size), members), (1.0, give_up)]
         builder.add_row("hit", number, terms, 1.0, np.inf)
     program, factors = builder.build().scaled()
-    units = sp.diags_array(factors[x.columns], format="csr")
-    x = Expressions(x.columns, sp.csr_array(x.matrix @ units), x.constant)
+    scales = sp.diags_array(factors[x.columns], format="csr")
+    x = Expressions(x.columns, sp.csr_array(x.matrix @ scales), x.constant)
     cost = np.zeros(program.columns)
-    cost[moved] = contrast.costs
+    cost[moved] = units.costs
     # giving up costs more than any change
-    cost[give_up] = float(np.sum(contrast.costs)) + max(1.0, float(np.max(contrast.costs)))
+    cost[give_up] = float(np.sum(units.costs)) + max(1.0, float(np.max(units.costs)))
     return ContrastProgram(program, moved, int(give_up[0]), cost, x)
 
 
@@ -144,12 +152,12 @@ def _add_moves(
     builder: ProgramBuilder, contrast: Contrast, x: Expressions, moved: IntArray
 ) -> None:
     """Add the rows that hold a coordinate at the centre as far as its unit does not move."""
-    down, up = contrast.reach
-    owners = moved[contrast.unit_of]
-    offset = contrast.centre - x.constant
-    amount, high = ~contrast.choice[contrast.unit_of], contrast.bounds[0].upper
-    gaps = np.flatnonzero(amount & (high > contrast.last) & (up > contrast.scales))
-    near = contrast.scales[gaps]
+    units, (down, up) = contrast.units, contrast.reach
+    owners = moved[units.unit_of]
+    offset = units.centre - x.constant
+    amount, high = ~units.choice[units.unit_of], contrast.bounds[0].upper
+    gaps = np.flatnonzero(amount & (high > units.last) & (up > units.scales))
+    near = units.scales[gaps]
     scale = 2.0 ** -np.ceil(np.log2(near))  # which rounds no number
     beyond = builder.add_columns("gap", gaps, 0.0, 1.0, integer=True)
     matrix = sp.diags_array(scale, format="csr") @ x.matrix[gaps, :]

@@ -232,10 +232,7 @@ class Oracle:
     """Decides a claim if bounds prove it; else the answer is UNKNOWN."""
 
     def flipped(
-        self,
-        irrelevant: Sequence[int],
-        features: Sequence[int],
-        deadline: Deadline = NO_LIMIT,
+        self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
     ) -> dict[int, Verdict]:
         """Return the ``features`` that known points show to be needed beside ``irrelevant``."""
         watch = StageClock(Stage.POINTS)
@@ -247,10 +244,7 @@ class Oracle:
         return found
 
     def attacked(
-        self,
-        irrelevant: Sequence[int],
-        features: Sequence[int],
-        deadline: Deadline = NO_LIMIT,
+        self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
     ) -> dict[int, Verdict]:
         """Return the ``features`` that gradient attacks show to be needed beside ``irrelevant``."""
         watch = StageClock(Stage.POINTS)

@@ -170,20 +170,12 @@ class KnownGame:
     @cached_property
     def won(self) -> BoolArray:
         """The subsets of the ground that are known to be worth 1."""
-        found = self._marked(self.explaining)
-        for place in range(len(self.ground)):
-            without, with_ = halves(found, place)
-            with_ |= without
-        return found
+        return self._at_least(self.explaining)
 
     @cached_property
     def lost(self) -> BoolArray:
         """The subsets of the ground that are known to be worth 0, also with players outside."""
-        found = self._marked(self.changing)[::-1].copy()  # the complement of each contrast
-        for place in range(len(self.ground)):
-            without, with_ = halves(found, place)
-            without |= with_
-        return found
+        return self._at_least(self.changing)[::-1].copy()  # the complements of such sets
 
     @cached_property
     def open(self) -> BoolArray:
@@ -209,6 +201,14 @@ class KnownGame:
     def exact(self) -> bool:
         """True if the value of every set is known."""
         return self.complete or (self.whole and not bool(np.any(self.open)))
+
+    def _at_least(self, masks: Iterable[int]) -> BoolArray:
+        """Return a vector with True for the sets that hold one of ``masks`` in the ground."""
+        found = self._marked(masks)
+        for place in range(len(self.ground)):
+            without, with_ = halves(found, place)
+            with_ |= without
+        return found
 
     def _marked(self, masks: Iterable[int]) -> BoolArray:
         """Return a vector with True for the sets ``masks`` that lie in the ground."""

@@ -27,29 +27,21 @@ from verix_encodings import Interval, NormBall
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Late, never
 from verix_encodings.bounds.norm_ball import filled_up
+from verix_encodings.contrast_program import Units
 
 EQUAL = 1e-6
 """Costs that are not whole numbers count as equal within this share of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChangeMeasure:
-    """The cost of a change of ``centre``, shape (d,), as the sum over units above.
+class ChangeMeasure(Units):
+    """The cost of a change of ``centre``, as the sum over units above; numbers end at ``last``.
 
-    ``unit_of``, (d,), is the unit of each coordinate, ``scales`` are ``s``, (d,). ``costs`` are
-    ``c``, and ``choice`` marks choices, both (units,). ``last`` is the largest number that is no
-    missing value, infinite where none may be missing, (d,). A search ends where its bound is within
-    the share ``gap`` of the best cost. ``headrooms`` are those of units in the ball, summed over
-    its coordinates, and ``most`` the cost of using it up, both (units,). ``least`` is a lower bound
-    on the cost of every change.
+    A search ends where its bound is within the share ``gap`` of the best cost. ``headrooms`` are
+    those of units in the ball, summed over its coordinates, and ``most`` the cost of using it up,
+    both (units,). ``least`` is a lower bound on the cost of every change.
     """
 
-    centre: FloatArray
-    unit_of: IntArray
-    costs: FloatArray
-    choice: BoolArray
-    scales: FloatArray
-    last: FloatArray
     headrooms: FloatArray
     most: FloatArray
     least: float

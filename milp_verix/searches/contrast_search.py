@@ -284,9 +284,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         bounds, needed = self._bounded[1], float(self._needed[rival])
         if bounds[-1].upper[rival] < -needed:
             return None
-        m = self.measure
-        units = m.unit_of, m.costs, m.choice, m.scales, m.last
-        return Contrast(subsets.margins, bounds, subsets.centre, *units, limit, rival, needed)
+        return Contrast(subsets.margins, bounds, self.measure, limit, rival, needed)
 
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""

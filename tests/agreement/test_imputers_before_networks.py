@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 )
 
 from milp_verix import Inputs, Problem, Search, integer
-from tests.support.exhaustive_explanations import minimal_sets
+from tests.support.listed_points import ListedCase
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning"
@@ -112,22 +112,8 @@ def pipeline_of(rng: np.random.Generator) -> tuple[Pipeline, pd.DataFrame, list[
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
-    """A problem; its points that change the prediction, and the features that these move."""
-
-    problem: Problem
-    changed: NDArray[np.bool_]
-    moved: NDArray[np.bool_]
+class _Case(ListedCase):
     distance: NDArray[np.float64]
-
-    def suffices(self, kept: set[int]) -> bool:
-        return not np.any(self.changed & ~self.moved[:, list(kept)].any(axis=1))
-
-    @property
-    def explanations(self) -> set[tuple[int, ...]]:
-        every = frozenset(range(self.moved.shape[1]))
-        found, _ = minimal_sets(len(every), lambda free: self.suffices({*every.difference(free)}))
-        return {tuple(sorted(one)) for one in found}
 
 
 def _case(seed: int) -> _Case | None:
@@ -187,18 +173,10 @@ def ask(seed: int) -> bool:
     if case is None:
         return False
     problem, size = case.problem, case.moved.shape[1]
-    found = problem.explain()
-    assert not found.unknown, found.notes
-    assert found.explanation in case.explanations
-    least = problem.minimum()
-    assert least.proven
-    assert least.size == min(map(len, case.explanations))
-    contrast = problem.contrastive().contrast
-    fewest = min(case.moved[case.changed].sum(axis=1).tolist(), default=None)
-    assert (None if contrast is None else len(contrast)) == fewest
+    case.assert_sizes()
     nearest = problem.contrastive(minimise="distance")
     assert nearest.proven
-    if fewest is None:
+    if case.fewest is None:
         assert nearest.distance is None
     else:
         assert nearest.distance == pytest.approx(case.distance[case.changed].min(), rel=1e-3)

@@ -1,7 +1,6 @@
 """Trees of tables with missing values: every answer is that of listing points, NaN among them."""
 
-from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from milp_verix import (
     integer,
     load_network,
 )
+from tests.support.listed_points import ListedCase
 from tests.support.onnx_models import dense
 
 KINDS = ("tree", "forest", "extra", "hist", "xgboost", "lightgbm", "pipeline")
@@ -70,26 +70,7 @@ def _model(kind: str, rng: np.random.Generator) -> Any:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Case:
-    """A problem; its points that change the prediction, and the features that these move."""
-
-    problem: Problem
-    changed: NDArray[np.bool_]
-    moved: NDArray[np.bool_]
-
-    def suffices(self, kept: set[int]) -> bool:
-        return not np.any(self.changed & ~self.moved[:, list(kept)].any(axis=1))
-
-    @property
-    def explanations(self) -> set[tuple[int, ...]]:
-        size = self.moved.shape[1]
-        sets = [c for k in range(size + 1) for c in combinations(range(size), k)]
-        found = [one for one in sets if self.suffices({*one})]
-        return {one for one in found if not any({*other} < {*one} for other in found)}
-
-
-def _case(kind: str, seed: int) -> _Case:
+def _case(kind: str, seed: int) -> ListedCase:
     rng = np.random.default_rng(seed)
     size, values = int(rng.integers(2, 5)), int(rng.integers(2, 5))
     table = rng.integers(0, values, size=(60, size)).astype(float)
@@ -107,7 +88,7 @@ def _case(kind: str, seed: int) -> _Case:
     points = points if np.isinf(epsilon) else points[near.all(axis=1)]
     same = (points == x) | (np.isnan(points) & np.isnan(x))
     changed = model.predict(points) != model.predict(x[None])[0]
-    return _Case(Problem(model, x, inputs=Inputs(described), epsilon=epsilon), changed, ~same)
+    return ListedCase(Problem(model, x, inputs=Inputs(described), epsilon=epsilon), changed, ~same)
 
 
 @pytest.mark.slow
@@ -115,15 +96,7 @@ def _case(kind: str, seed: int) -> _Case:
 def test_all_questions(kind: str, missing_seed: int) -> None:
     case = _case(kind, missing_seed)
     problem, size = case.problem, case.moved.shape[1]
-    found = problem.explain()
-    assert not found.unknown
-    assert found.explanation in case.explanations
-    least = problem.minimum()
-    assert least.proven
-    assert least.size == min(map(len, case.explanations))
-    contrast = problem.contrastive().contrast
-    fewest = min(case.moved[case.changed].sum(axis=1).tolist(), default=None)
-    assert (None if contrast is None else len(contrast)) == fewest
+    case.assert_sizes()
     every = problem.enumerate()
     assert every.complete
     assert {*every.abductive} == case.explanations

@@ -22,6 +22,7 @@ from milp_verix import (
     relevance,
     robustness_radius,
 )
+from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.trees.tree_network import TreeNetwork
 from tests.support.certificates import checked
 from tests.support.named_tables import FORMS, KINDS, NamedCase, named_case
@@ -31,9 +32,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 ASKED: dict[str, Any] = {"epsilon": math.inf}
 
 
-def form_of(kind: str, seed: int) -> str:
-    """Return the form of a case: each kind has another one first, and all of them in turn."""
-    return FORMS[(KINDS.index(kind) + seed) % len(FORMS)]
+def read_case(kind: str, seed: int) -> tuple[NamedCase, LoadedModel]:
+    """Return a case and its network; each kind has another form first, and all of them in turn."""
+    case = named_case(kind, FORMS[(KINDS.index(kind) + seed) % len(FORMS)], seed)
+    return case, load_network(case.model)
 
 
 def assert_kept(case: NamedCase, found: Any) -> None:
@@ -62,8 +64,7 @@ def named(inputs: Inputs, sets: Any) -> set[tuple[str, ...]]:
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("kind", KINDS)
 def test_explanations_are_about_the_columns_that_they_name(kind: str, seed: int) -> None:
-    case = named_case(kind, form_of(kind, seed), seed)
-    network = load_network(case.model)
+    case, network = read_case(kind, seed)
     found = explain(network, case.row, inputs=case.inputs, **ASKED)
     assert_kept(case, found)
     contrast = contrastive(network, case.row, inputs=case.inputs, **ASKED)
@@ -86,8 +87,7 @@ def test_explanations_are_about_the_columns_that_they_name(kind: str, seed: int)
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_answers_are_those_of_the_models_order(kind: str, seed: int) -> None:
-    case = named_case(kind, form_of(kind, seed), seed)
-    network = load_network(case.model)
+    case, network = read_case(kind, seed)
     some, both = [*case.inputs.names[:3]], (case.inputs, case.plain)
     smallest, same = (minimum(network, case.row, inputs=one, **ASKED) for one in both)
     assert_kept(case, smallest)
@@ -113,8 +113,7 @@ def test_other_answers_are_those_of_the_models_order(kind: str, seed: int) -> No
 @pytest.mark.parametrize("seed", range(24))
 @pytest.mark.parametrize("kind", KINDS)
 def test_ranges_and_radii_hold_in_the_table(kind: str, seed: int) -> None:
-    case = named_case(kind, form_of(kind, seed), seed)
-    network = load_network(case.model)
+    case, network = read_case(kind, seed)
     found = inflate(network, case.row, inputs=case.inputs, rows=case.values, **ASKED)
     inside = np.ones(len(case.values), dtype=bool)
     for one in found.ranges:

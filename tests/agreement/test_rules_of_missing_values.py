@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from milp_verix import Inputs, Problem, continuous, integer
-from tests.support.exhaustive_explanations import minimal_sets
+from tests.support.listed_points import ListedCase
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -75,20 +75,8 @@ def _passes(rule: str, point: NDArray[np.float64]) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Case:
-    problem: Problem
+class _Case(ListedCase):
     points: NDArray[np.float64]
-    changed: NDArray[np.bool_]
-    moved: NDArray[np.bool_]
-
-    def suffices(self, kept: set[int]) -> bool:
-        return not np.any(self.changed & ~self.moved[:, list(kept)].any(axis=1))
-
-    @property
-    def explanations(self) -> set[tuple[int, ...]]:
-        every = frozenset(range(self.moved.shape[1]))
-        found, _ = minimal_sets(len(every), lambda free: self.suffices({*every.difference(free)}))
-        return {tuple(sorted(one)) for one in found}
 
 
 def _case(kind: str, seed: int) -> _Case:
@@ -121,22 +109,14 @@ def _case(kind: str, seed: int) -> _Case:
     same = (points == x) | (np.isnan(points) & np.isnan(x))
     inputs = Inputs(described).where(rule)
     problem = Problem(model, row.iloc[0], inputs=inputs, epsilon="inf")
-    return _Case(problem, points, changed, ~same)
+    return _Case(problem, changed, ~same, points)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_questions(kind: str, ruled_seed: int) -> None:
     case = _case(kind, ruled_seed)
     problem = case.problem
-    found = problem.explain()
-    assert not found.unknown, found.notes
-    assert found.explanation in case.explanations
-    least = problem.minimum()
-    assert least.proven
-    assert least.size == min(map(len, case.explanations))
-    contrast = problem.contrastive().contrast
-    fewest = min(case.moved[case.changed].sum(axis=1).tolist(), default=None)
-    assert (None if contrast is None else len(contrast)) == fewest
+    case.assert_sizes()
     assert {*problem.enumerate().abductive} == case.explanations
     grown = problem.inflate()
     inside = np.ones(len(case.points), dtype=bool)

@@ -24,6 +24,7 @@ from milp_verix import (
 from milp_verix.base.files import write_atomically
 from milp_verix.cli.progress import autosaving
 from tests.support.clocks import wait_until
+from tests.support.command_line import slowed
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import wide_case, wide_truth
@@ -174,22 +175,8 @@ def test_each_snapshot_of_a_comparison_holds_the_runs_that_are_done() -> None:
 
 
 # each check takes a while, so that the run is far from done when it is killed
-COMMAND = """
-import sys, time
-import milp_verix.__main__ as cli
-from milp_verix.cli import progress
-from milp_verix.oracle.oracle import Oracle
-
-check = Oracle.check
-
-def slow(self, *args, **options):
-    time.sleep(0.15)
-    return check(self, *args, **options)
-
-Oracle.check = slow
-progress._SECONDS_BETWEEN_SAVES = 0.5
-cli.main()
-"""
+OFTEN = "from milp_verix.cli import progress; progress._SECONDS_BETWEEN_SAVES = 0.5"
+COMMAND = slowed("milp_verix.oracle.oracle", "Oracle.check", 0.15, OFTEN)
 
 
 @pytest.mark.slow

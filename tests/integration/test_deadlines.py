@@ -19,7 +19,8 @@ from milp_verix.base.clock import Deadline, OutOfTimeError, deadline_in
 from milp_verix.oracle.ball_bounds import whole_ball
 from tests.support.clocks import wall_clock
 from tests.support.digits_example import IMAGES, MODEL, images, network
-from verix_encodings import Bounds, crown, interval_bounds
+from tests.support.interrupts import interrupt
+from verix_encodings import crown, interval_bounds
 
 ROBUST: dict[str, Any] = {"epsilon": 0.001}
 OPEN: dict[str, Any] = {"epsilon": 0.1}
@@ -182,10 +183,7 @@ INTERRUPTED_IN_BOUNDS = [
 def test_ctrl_c_in_the_first_bounds_returns_a_sound_result(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*_: Any, **__: Any) -> Bounds:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(crown, "_tightened", interrupted)
+    monkeypatch.setattr(crown, "_tightened", interrupt)
     found = run(network(), images()[15], **OPEN)
     assert found.statistics.stopped == "interrupted"
     if isinstance(found, Explanation):
@@ -199,10 +197,7 @@ def test_ctrl_c_in_the_first_bounds_returns_a_sound_result(
 def test_ctrl_c_in_the_order_keeps_what_the_bounds_have_proven(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("milp_verix.searches.order.sensitivity", interrupted)
+    monkeypatch.setattr("milp_verix.searches.order.sensitivity", interrupt)
     found = explain(network(), images()[0], order="sensitivity", **ROBUST)
     assert found.statistics.stopped == "interrupted"
     assert found.irrelevant == tuple(range(64))

@@ -50,23 +50,18 @@ def test_files_are_read_by_the_names_in_them(name: str, tmp_path: Path) -> None:
     path, described = stored(case, name, tmp_path), tmp_path / "inputs.json"
     described.write_text(json.dumps(case.inputs.to_data()))
     rows = {"words.csv": case.values, "dummies.csv": case.table}
+
+    def explained(file: str) -> Explanation:
+        out = tmp_path / f"{file}.json"
+        asked = ("--inputs", described, "--epsilon", "inf", "--json", out)
+        done = run("explain", path, tmp_path / file, *asked)
+        assert done.returncode == 0, done.stderr
+        return Explanation.from_json(out)
+
     found = []
     for file, table in rows.items():
         table.loc[[case.row.name]].to_csv(tmp_path / file, index=False)
-        out = tmp_path / f"{file}.json"
-        done = run(
-            "explain",
-            path,
-            tmp_path / file,
-            "--inputs",
-            described,
-            "--epsilon",
-            "inf",
-            "--json",
-            out,
-        )
-        assert done.returncode == 0, done.stderr
-        found.append(Explanation.from_json(out))
+        found.append(explained(file))
     one = found[0]
     assert one.inputs is not None
     assert one.inputs.names == case.inputs.names
@@ -80,19 +75,7 @@ def test_files_are_read_by_the_names_in_them(name: str, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "an array has no names" in done.stderr.replace("\n", " ")
     described.write_text(json.dumps(one.inputs.to_data()))
-    done = run(
-        "explain",
-        path,
-        tmp_path / "x.npy",
-        "--inputs",
-        described,
-        "--epsilon",
-        "inf",
-        "--json",
-        out,
-    )
-    assert done.returncode == 0, done.stderr
-    assert Explanation.from_json(out).explanation == one.explanation
+    assert explained("x.npy").explanation == one.explanation
 
 
 @pytest.mark.parametrize("form", ["numbers", "dummies"])

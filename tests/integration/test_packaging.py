@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -11,21 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.selection import DEFAULT, MARKS
+from tests.support.command_line import python
 from tests.support.repository import ROOT
-
-
-def python(code: str, path: str) -> str:
-    """Run ``code`` at the root in a new interpreter with ``PYTHONPATH=path``; return its output."""
-    finished = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout.strip()
 
 
 def lines(path: str) -> list[str]:

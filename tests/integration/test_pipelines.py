@@ -21,7 +21,6 @@ from milp_verix import (
     minimum,
 )
 
-pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 
 from sklearn.compose import ColumnTransformer

@@ -208,41 +208,10 @@ class AGapOfATenth(Honest):
 
 
 @broken
-class TargetsAreOptimal(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        met = result.status is SolveStatus.TARGET
-        return replace(result, status=SolveStatus.OPTIMAL) if met else result
-
-
-@broken
 class TargetsThatAreNotMet(Honest):
     def told(self, result: SolveResult, _cost: Cost, targets: Targets) -> SolveResult:
         asked = np.isfinite(targets.holds_above) or np.isfinite(targets.violated_below)
         return replace(result, status=SolveStatus.TARGET) if asked else result
-
-
-@broken
-class ThrowsInTheMiddle(Honest):
-    def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
-        if self.calls == 5:
-            raise RuntimeError("in the middle")
-        return super().minimise(cost, targets)
-
-
-@broken
-class ThrowsSolverErrors(Honest):
-    def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
-        if self.calls == 5:
-            raise SolverError("out of memory")
-        return super().minimise(cost, targets)
-
-
-@broken
-class Exits(Honest):
-    def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
-        if self.calls == 2:
-            raise SystemExit(0)
-        return super().minimise(cost, targets)
 
 
 @broken
@@ -269,12 +238,6 @@ class PointOfNan(Honest):
 class ReversedPoint(Honest):
     def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
         return result if result.point is None else replace(result, point=result.point[::-1].copy())
-
-
-@broken
-class NoPoint(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        return replace(result, point=None)
 
 
 @broken
@@ -327,44 +290,6 @@ class OptimalForInfeasible(Honest):
         if result.status is not SolveStatus.INFEASIBLE:
             return result
         return SolveResult(SolveStatus.OPTIMAL, 0.0, np.zeros(cost.size))
-
-
-@broken
-class FailedForInfeasible(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        infeasible = result.status is SolveStatus.INFEASIBLE
-        return replace(result, status=SolveStatus.FAILED) if infeasible else result
-
-
-@broken
-class InfiniteBound(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        return replace(result, bound=np.inf)
-
-
-@broken
-class InfiniteBoundOfInfeasible(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        infeasible = result.status is SolveStatus.INFEASIBLE
-        return replace(result, bound=np.inf) if infeasible else result
-
-
-@broken
-class BoundOfNan(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        return replace(result, bound=np.nan)
-
-
-@broken
-class BoundALittleHigh(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        return replace(result, bound=result.bound + 1e-6)
-
-
-@broken
-class BoundTooLow(Honest):
-    def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
-        return replace(result, bound=result.bound - 1e-3)
 
 
 @broken
@@ -470,6 +395,50 @@ class ClaimsTooMuch(Honest):
 class FailsToClose(Honest):
     def close(self) -> None:
         raise OSError("the licence server is gone")
+
+
+def telling(of: SolveStatus | None = None, **changes: Callable[[Any], Any]) -> type[Honest]:
+    """Return a session that changes fields of its results, or of those of one status alone."""
+
+    class Tells(Honest):
+        def told(self, result: SolveResult, _cost: Cost, _targets: Targets) -> SolveResult:
+            if of not in {None, result.status}:
+                return result
+            told = {name: change(getattr(result, name)) for name, change in changes.items()}
+            return replace(result, **told)
+
+    return Tells
+
+
+BROKEN |= {
+    "TargetsAreOptimal": telling(SolveStatus.TARGET, status=lambda _: SolveStatus.OPTIMAL),
+    "FailedForInfeasible": telling(SolveStatus.INFEASIBLE, status=lambda _: SolveStatus.FAILED),
+    "InfiniteBound": telling(bound=lambda _: np.inf),
+    "InfiniteBoundOfInfeasible": telling(SolveStatus.INFEASIBLE, bound=lambda _: np.inf),
+    "BoundOfNan": telling(bound=lambda _: np.nan),
+    "BoundALittleHigh": telling(bound=lambda bound: bound + 1e-6),
+    "BoundTooLow": telling(bound=lambda bound: bound - 1e-3),
+    "NoPoint": telling(point=lambda _: None),
+}
+
+
+def raising(calls: int, error: BaseException) -> type[Honest]:
+    """Return a session that raises ``error`` once it has answered ``calls`` times."""
+
+    class Raises(Honest):
+        def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
+            if self.calls == calls:
+                raise error
+            return super().minimise(cost, targets)
+
+    return Raises
+
+
+BROKEN |= {
+    "ThrowsInTheMiddle": raising(5, RuntimeError("in the middle")),
+    "ThrowsSolverErrors": raising(5, SolverError("out of memory")),
+    "Exits": raising(2, SystemExit(0)),
+}
 
 
 def dropping(kind: str, field_: str) -> type[Honest]:

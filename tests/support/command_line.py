@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from milp_verix.cli.app import app, escaping
 from tests.support.digits_example import IMAGES
-from tests.support.repository import PYTHON_PATH
+from tests.support.repository import PYTHON_PATH, ROOT
 
 SEVEN = f"{IMAGES}:images[15]"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PYTHON_PATH}
@@ -30,6 +30,42 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
         check=False,
         env={**ENVIRONMENT, **variables},
     )
+
+
+def python(code: str, path: str) -> str:
+    """Run ``code`` at the root in a new interpreter with ``PYTHONPATH=path``; return its output."""
+    finished = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip()
+
+
+def slowed(module: str, method: str, seconds: float, first: str = "") -> str:
+    """Return a program: the command line, where each call of ``method`` takes ``seconds`` more.
+
+    ``method`` is that of a class in ``module``, such as ``Oracle.check``; ``first`` is code.
+    """
+    return f"""
+import time
+import milp_verix.__main__ as cli
+from {module} import {method.split(".", maxsplit=1)[0]}
+
+usual = {method}
+
+def slow(*args, **options):
+    time.sleep({seconds})
+    return usual(*args, **options)
+
+{method} = slow
+{first}
+cli.main()
+"""
 
 
 class _Runner(CliRunner):

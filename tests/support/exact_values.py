@@ -1,14 +1,22 @@
 """Values of networks in rational arithmetic, and bounds that must enclose them."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from verix_encodings import BoundMethod, Interval, Max, Network, Relu, interval_bounds
 from verix_encodings.arrays import dense
 
 seeds = st.integers(0, 2**32 - 1)
+Test = Callable[..., None]
+
+
+def examples(count: int, *drawn: st.SearchStrategy[Any]) -> Callable[[Test], Test]:
+    """Return the decorator of a test that hypothesis runs on ``count`` examples of ``drawn``."""
+    return lambda test: settings(max_examples=count)(given(*drawn)(test))
 
 
 def exact_values(network: Network, x: list[Fraction]) -> list[list[Fraction]]:

@@ -4,6 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 
+def interrupt(*_: Any, **__: Any) -> Any:
+    """Be interrupted, at every call."""
+    raise KeyboardInterrupt
+
+
 def nothing(*_: Any) -> None:
     """Do nothing."""
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 Sets = list[frozenset[int]]
+Values = dict[str, list[Fraction]]
 
 
 def minimal_sets(sets: Iterable[frozenset[int]]) -> Sets:
@@ -19,9 +20,7 @@ def contrasts_of(explanations: Sequence[frozenset[int]], players: int) -> Sets:
     return minimal_sets([one for one in every if all(one & other for other in explanations)])
 
 
-def defined_indices(
-    explanations: Sequence[frozenset[int]], players: int
-) -> dict[str, list[Fraction]]:
+def defined_indices(explanations: Sequence[frozenset[int]], players: int) -> Values:
     """Return the indices by their definitions; Shapley's over all orders."""
     count = len(explanations)
     orders, pivots = list(permutations(range(players))), [0] * players

@@ -203,6 +203,14 @@ def random_box(rng: np.random.Generator, size: int) -> Interval:
     return Interval(lower, lower + width)
 
 
+def boxed_graph(
+    seed: int, size: int = 3, nodes: int = 7
+) -> tuple[Network, Interval, np.random.Generator]:
+    """Return a random graph, a random box of its inputs, and the generator that drew both."""
+    rng = np.random.default_rng(seed)
+    return random_graph(rng, size, nodes), random_box(rng, size), rng
+
+
 def cube(size: int) -> Interval:
     """Return the unit cube."""
     return Interval(np.zeros(size), np.ones(size))

@@ -35,17 +35,7 @@ from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Regio
 from verix_encodings.bounds.lines import ByValue, Products, Replaced
 from verix_encodings.bounds.rows import Coefficients, Phases, absolute, product, reached
 from verix_encodings.convolution import Convolution
-from verix_encodings.kinds.node import (
-    Arrays,
-    BySource,
-    Cut,
-    EncodingContext,
-    Intervals,
-    Masks,
-    Node,
-    Ranges,
-    Rounded,
-)
+from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries, spend_product
 
@@ -54,7 +44,7 @@ _CLOSE, _TINY = 2.0**-30, 2.0**-800
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Affine(Node):
+class Affine(kind.Node):
     """``z = Σ_k M_k v_{s_k} + b``: an affine map of one or several earlier values.
 
     ``terms`` holds the pairs ``(s_k, M_k)`` with ``M_k`` of shape (size of z, size of v_{s_k});
@@ -116,7 +106,7 @@ class Affine(Node):
             total += r * np.max(reach(source), initial=0.0)
         return total * (1 + relative_error(len(self.rounding)))
 
-    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+    def size(self, sizes: Sequence[int], nodes: Sequence[kind.Node]) -> int:
         for source, matrix in self.terms:
             if matrix.shape[1] != sizes[source]:
                 raise ValueError(
@@ -128,7 +118,7 @@ class Affine(Node):
     def renumbered(self, number: Callable[[int], int]) -> "Affine":
         return replace(self, terms=tuple((number(source), matrix) for source, matrix in self.terms))
 
-    def value(self, values: Arrays) -> FloatArray:
+    def value(self, values: kind.Arrays) -> FloatArray:
         columns = values[0].shape[1:]
         for _, matrix in self.terms:
             spend_product(matrix, *columns)
@@ -145,14 +135,14 @@ class Affine(Node):
             result += matrix @ values[source]
         return result
 
-    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
+    def add_gradients(self, slopes: kind.Arrays, slope: FloatArray, values: kind.Arrays) -> None:
         """Add ``Mᵀ`` times the gradient to that of each source."""
         for source, matrix in self.terms:
             spend_product(matrix, slope.shape[1])
             spend_entries(slopes[source].size)
             slopes[source][:] += matrix.T @ slope
 
-    def enclosure(self, of: Ranges) -> Range:
+    def enclosure(self, of: kind.Ranges) -> Range:
 
         def magnitude(k: int) -> FloatArray:
             ends: FloatArray = np.abs(np.stack(of(k)))
@@ -160,7 +150,7 @@ class Affine(Node):
 
         return self.over_boxes(of, magnitude)
 
-    def interval(self, region: Region, bounds: Intervals) -> Range:
+    def interval(self, region: Region, bounds: kind.Intervals) -> Range:
         """Bound the map over ``region``: forms in the input over the region itself."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller reports these
             lower, upper, reach = self.bias.copy(), self.bias.copy(), np.abs(self.bias)
@@ -178,7 +168,7 @@ class Affine(Node):
                 lower[close[self._never_negative(close, bounds)]] = 0.0
             return np.maximum(lower, self.least), upper + error
 
-    def _never_negative(self, rows: IntArray, bounds: Intervals) -> BoolArray:
+    def _never_negative(self, rows: IntArray, bounds: kind.Intervals) -> BoolArray:
         """Return which of the ``rows`` add up terms that their signs keep from being negative."""
         *errors, last = (r[rows] for r in self.roundings)
         signed = self.bias[rows] >= np.where(last > _TINY, last, 0.0)
@@ -190,7 +180,7 @@ class Affine(Node):
             signed[row[astray | (np.abs(part.data) < error[row])]] = False
         return signed
 
-    def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
+    def over_boxes(self, of: kind.Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
         sets = of(0)[0].shape[:-1]
         middle = np.tile(self.bias, (*sets, 1))
         # the rounding of M m + b ± |M| r: |m| + r is the magnitude of a range
@@ -216,11 +206,11 @@ class Affine(Node):
                 return np.asarray(np.append(matrix.indices, 0)[matrix.indptr[:-1]])
         return None
 
-    def relaxation(self, bounds: Intervals) -> "AffineForm":
+    def relaxation(self, bounds: kind.Intervals) -> "AffineForm":
         gamma = relative_error(self.bias.size)
         return AffineForm(self, self.backward_error(gamma, lambda k: bounds[k].magnitude))
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "Affine":
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> "Affine":
         return self
 
     def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
@@ -233,7 +223,7 @@ class Affine(Node):
             total = total + times_sizes(matrix, magnitude(source))[0]
         return np.asarray(gamma * total + self.deviation(magnitude))
 
-    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> kind.BySource:
         middle, half = lower / 2 + upper / 2, upper / 2 - lower / 2
         most = np.abs(middle) + half
         for number, (source, matrix) in enumerate(self.terms):
@@ -246,21 +236,21 @@ class Affine(Node):
                 radius += (most @ self.rounding[number])[:, None]
             yield source, (centre - radius, centre + radius)
 
-    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
+    def slope_ranges(self, of: kind.Ranges, middle: FloatArray, half: FloatArray) -> kind.BySource:
         for source, matrix in self.terms:
             spend_product(matrix, 2 * middle.shape[0])
             yield source, (middle @ matrix, half @ abs(matrix))
 
-    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: kind.Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the entries with weights in these rows that are not zero by their bounds."""
         for source, matrix in self.terms:
             read = np.asarray(abs(matrix[mask]).sum(axis=0)) > 0
             masks[source][:] |= read & (bounds[source].magnitude > 0)
 
-    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
+    def kept(self, masks: kind.Masks, mask: BoolArray) -> BoolArray:
         return mask
 
-    def part(self, rows: IntArray, cut: Cut) -> Node:
+    def part(self, rows: IntArray, cut: kind.Cut) -> kind.Node:
         number, kept, bounds = cut.number, cut.kept, cut.bounds
         terms = tuple((number[s], m[rows][:, kept[s]]) for s, m in self.terms if s in number)
         # the errors are proportional to the largest entry of a source, which may not be kept
@@ -269,11 +259,11 @@ class Affine(Node):
         least = np.broadcast_to(self.least, self.bias.shape)[rows]
         return Affine(terms, self.bias[rows], (*none, off), least=least)
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         """Return the map as expressions in the columns of its sources: it needs no rows."""
         return substitute(self.terms, self.bias, context.values, context.late)
 
-    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
+    def encoding_error(self, before: Sequence[kind.Rounded], interval: Interval) -> kind.Rounded:
         reach, error = np.abs(self.bias), np.zeros(self.bias.size)
         terms = 1
         for source, matrix in self.terms:
@@ -283,7 +273,7 @@ class Affine(Node):
         off = self.deviation(lambda source: before[source][1])
         return (error + off + relative_error(terms) * reach) * (1 + 1e-9), reach + off
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Bound the error: ``γ (|W| |v| + |b|)`` more than the errors that the map carries on."""
         gamma = relative_error(1 + sum(matrix.shape[1] for _, matrix in self.terms))
         error = gamma * np.abs(self.bias)
@@ -337,11 +327,11 @@ class Difference(Affine):
         pairs = frozen_indices(first), frozen_indices(second)
         return cls(((entries, matrix),), np.zeros(first.size), (), *pairs)
 
-    def interval(self, region: Region, bounds: Intervals) -> Range:
+    def interval(self, region: Region, bounds: kind.Intervals) -> Range:
         entries = bounds[self.sources[0]]
         return self._between(entries.lower, entries.upper)
 
-    def over_boxes(self, of: Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
+    def over_boxes(self, of: kind.Ranges, magnitude: Callable[[int], FloatArray]) -> Range:
         return self._between(*of(self.sources[0]))
 
     def _between(self, low: FloatArray, high: FloatArray) -> Range:
@@ -358,11 +348,11 @@ class Difference(Affine):
         places = before(self.sources[0])
         return None if places is None else places[self.first]
 
-    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: kind.Masks, mask: BoolArray, bounds: Bounds) -> None:
         for pairs in (self.first, self.second):
             masks[self.sources[0]][pairs[mask]] = True
 
-    def part(self, rows: IntArray, cut: Cut) -> Node:
+    def part(self, rows: IntArray, cut: kind.Cut) -> kind.Node:
         (source,) = self.sources
         kept = cut.kept[source]
         pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))

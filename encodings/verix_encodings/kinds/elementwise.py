@@ -49,22 +49,12 @@ from verix_encodings.bounds.interval import Bounds, Range, TwoLines
 from verix_encodings.bounds.lines import BatchLines, Lines, relu_lines
 from verix_encodings.bounds.rows import by_phase
 from verix_encodings.bounds.strips import best_lines, breakpoints, slope_range, value_range
-from verix_encodings.kinds.node import (
-    OPERATIONS,
-    Arrays,
-    BySource,
-    Elementwise,
-    EncodingContext,
-    Intervals,
-    Ranges,
-    own_rounding,
-    within_bounds,
-)
+from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
 
 
 @dataclass(frozen=True, slots=True)
-class Relu(Elementwise):
+class Relu(kind.Elementwise):
     """``a = max(z, 0)``, elementwise, of the value ``source``."""
 
     plural: ClassVar[str] = "ReLUs"
@@ -98,14 +88,14 @@ class Relu(Elementwise):
         """Mark neurons with two phases."""
         return (lower < 0) & (upper > 0)
 
-    def relaxation(self, bounds: Intervals) -> Lines:
+    def relaxation(self, bounds: kind.Intervals) -> Lines:
         z = bounds[self.source]
         above, ceiling, below = relu_lines(z.lower, z.upper)
         return Lines(
             ceiling, np.zeros_like(below), ceiling + z.magnitude, self.source, above, below
         )
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchLines:
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> BatchLines:
         lower, upper = of(self.source)
         above, ceiling, below = relu_lines(lower, upper)
         below = np.where(lower >= 0, below, 0.0) if flat else below
@@ -115,16 +105,16 @@ class Relu(Elementwise):
         """Bound the rounding of its lines: slopes are in [0, 1], and ``|β| ≤ |z|``."""
         return gamma * 3.0 * magnitude(self.source)
 
-    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> kind.BySource:
         z = bounds[self.source]
         always = z.lower >= 0
         yield self.source, by_phase(lower, upper, always, always | (z.upper > 0))
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         z, interval = context.values[self.source], context.bounds[self.source]
         return context.relu(context.builder, context.label, z, interval)
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Return the errors of the source: a maximum adds none."""
         return errors[self.source]
 
@@ -146,7 +136,7 @@ _MOST = 2.0**30
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Elementwise):
+class Step(kind.Elementwise):
     """The function ``form`` of :data:`STEPS`, elementwise, of the value ``source``."""
 
     plural: ClassVar[str] = "steps"
@@ -195,9 +185,9 @@ class Step(Elementwise):
         beside = _BESIDE * np.maximum(np.abs(jump), 1.0)
         return np.where(lower < jump - beside, jump - beside, jump + beside)
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         """Add a whole column for each entry with a step in its bounds, and its rows."""
-        z, result = context.bounds[self.source], within_bounds(context)
+        z, result = context.bounds[self.source], kind.within_bounds(context)
         low, high = self.range_of(z.lower, z.upper)
         open_ = np.flatnonzero((low < high) & (np.maximum(np.abs(low), np.abs(high)) < _MOST))
         label, builder = context.label, context.builder
@@ -215,7 +205,7 @@ class Step(Elementwise):
         builder.add_rows(f"over_{label}", open_, [(1.0, column), (l, whole)], l, np.inf)
         return result
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Return the greatest jump that the errors of the source can make."""
         z, off = bounds[self.source], errors[self.source]
         low, high = self.range_of(z.lower - off, z.upper + off)
@@ -227,7 +217,7 @@ Bound: TypeAlias = Callable[[SmoothFunction, FloatArray, FloatArray], Sequence[F
 
 
 @dataclass(frozen=True, slots=True)
-class Curve(Elementwise):
+class Curve(kind.Elementwise):
     """``a = σ(z)``, elementwise, of the value ``source``, for any ``σ`` of ``bounds.curves``.
 
     Where ``σ`` is not defined for all of an interval, nothing is known but its least and most.
@@ -284,9 +274,9 @@ class Curve(Elementwise):
             points = breakpoints(self.function, lower, upper, 2)[1]
         return np.where(np.isfinite(points), points, middle)
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Bound the error as for any function, or by the range next to the least argument."""
-        usual = Elementwise.evaluation_error(self, errors, bounds)
+        usual = kind.Elementwise.evaluation_error(self, errors, bounds)
         if np.all(usual < 1e-9):  # only roots are steep, at zero alone
             return usual
         z, off = bounds[self.source], errors[self.source]
@@ -298,15 +288,15 @@ class Curve(Elementwise):
         # an argument above start + off is computed as one above start
         beyond = np.abs(self.slope_range(start, z.upper + off)).max(axis=0) * off
         with np.errstate(invalid="ignore"):
-            split: FloatArray = own_rounding(low, high) + np.fmax(near - low, beyond)
+            split: FloatArray = kind.own_rounding(low, high) + np.fmax(near - low, beyond)
         return np.fmin(usual, split)
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         """Enclose the function by segments; its bounds alone where it is not defined for all."""
         z, interval = context.values[self.source], context.bounds[self.source]
         defined = self.function.defined
         if defined is not None and not defined(interval.lower, interval.upper).all():
-            return within_bounds(context)
+            return kind.within_bounds(context)
         builder, label, k, late = context.builder, context.label, context.segments, context.late
         return enclose_smooth(builder, label, self.function, z, interval, segments=k, late=late)
 
@@ -317,23 +307,23 @@ class Smooth(Curve):
 
     plural: ClassVar[str] = "smooth activations"
 
-    def relaxation(self, bounds: Intervals) -> Lines:
+    def relaxation(self, bounds: kind.Intervals) -> Lines:
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = best_lines(self.function, z.lower, z.upper)
         # a slope of σ is at most two
         reach = np.abs(b_low) + np.abs(b_high) + 2.0 * z.magnitude
         return Lines(b_high, b_low, reach, self.source, s_high, s_low)
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> BatchLines:
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> BatchLines:
         s_low, b_low, s_high, b_high = best_lines(self.function, *of(self.source))
         return BatchLines(((self.source, s_high, s_low),), b_high, b_low)
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         return gamma * (3.0 + 12.0 * magnitude(self.source))
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Bound the error: that of the source times the steepest slope, and the function's own."""
         z = bounds[self.source]
         steepest = np.abs(slope_range(self.function, z.lower, z.upper)).max(axis=0)
-        own = relative_error(OPERATIONS) * (1.0 + z.magnitude)
+        own = relative_error(kind.OPERATIONS) * (1.0 + z.magnitude)
         return np.asarray(steepest * errors[self.source] + own)

@@ -24,24 +24,13 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, frozen_indices, placed
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, freeze, placed
 from verix_encodings.blocks.layers import big_m_max, general_max, general_relu
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range
 from verix_encodings.bounds.lines import ByValue, Enclosing, Products, relu_lines
 from verix_encodings.bounds.rows import Rows, add_at, by_phase, centred, entries_of, product, total
+from verix_encodings.kinds import node as kind
 from verix_encodings.kinds.affine import Difference, times
-from verix_encodings.kinds.node import (
-    Arrays,
-    BySource,
-    Cut,
-    EncodingContext,
-    Intervals,
-    Masks,
-    Node,
-    Ranges,
-    Rounded,
-    refuse_entries,
-)
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -50,7 +39,7 @@ _FLAT = 0.85
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Max(Node):
+class Max(kind.Node):
     """``a_i = max(z_p, z_q)`` for entries ``p = first[i]``, ``q = second[i]`` of one value ``z``.
 
     ``entries`` is the number of ``z``; ``source`` that of their :class:`Difference` ``d``. Then
@@ -67,8 +56,7 @@ class Max(Node):
     second: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first", frozen_indices(self.first))
-        object.__setattr__(self, "second", frozen_indices(self.second))
+        freeze(self, indices=("first", "second"))
         if self.first.ndim != 1 or self.first.shape != self.second.shape:
             raise ValueError("a maximum of pairs has two vectors of indices, equally long")
 
@@ -89,9 +77,9 @@ class Max(Node):
         result: FloatArray = np.maximum(z[self.first], z[self.second])
         return result
 
-    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+    def size(self, sizes: Sequence[int], nodes: Sequence[kind.Node]) -> int:
         entries = np.append(self.first, self.second)
-        refuse_entries("takes maxima of", entries, self.entries, sizes)
+        kind.refuse_entries("takes maxima of", entries, self.entries, sizes)
         node = nodes[self.source - 1] if self.source else None
         if not (
             isinstance(node, Difference)
@@ -108,15 +96,15 @@ class Max(Node):
     def renumbered(self, number: Callable[[int], int]) -> "Max":
         return Max(number(self.source), number(self.entries), self.first, self.second)
 
-    def value(self, values: Arrays) -> FloatArray:
+    def value(self, values: kind.Arrays) -> FloatArray:
         spend_entries(values[self.source].size)
         return self.greatest(values[self.entries])
 
-    def enclosure(self, of: Ranges) -> Range:
+    def enclosure(self, of: kind.Ranges) -> Range:
         lower, upper = of(self.entries)
         return self.greatest(lower.T).T, self.greatest(upper.T).T
 
-    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
+    def add_gradients(self, slopes: kind.Arrays, slope: FloatArray, values: kind.Arrays) -> None:
         second = values[self.entries][self.second] > values[self.entries][self.first]
         np.add.at(slopes[self.entries], self.first, np.where(second, 0.0, slope))
         np.add.at(slopes[self.entries], self.second, np.where(second, slope, 0.0))
@@ -135,7 +123,7 @@ class Max(Node):
         places = before(self.entries)
         return None if places is None else places[self.first]
 
-    def relaxation(self, bounds: Intervals) -> "PairLines":
+    def relaxation(self, bounds: kind.Intervals) -> "PairLines":
         """Return the lines of :func:`max_lines` with matrices of two entries a row."""
         entries, difference = bounds[self.entries], bounds[self.source]
         ends = (entries.lower, entries.upper), (difference.lower, difference.upper)
@@ -154,14 +142,14 @@ class Max(Node):
         lines = slopes(f, s), slopes(1.0 - b, b)
         return PairLines(ceiling, np.zeros(size), reach, self, *lines)
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchPairs":
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> "BatchPairs":
         entries = of(self.entries)
         return BatchPairs(self, max_lines(self, entries, of(self.source)), entries[0].shape[1])
 
     def backward_error(self, gamma: float, magnitude: Callable[[int], FloatArray]) -> FloatArray:
         return gamma * 4.0 * self.greatest(magnitude(self.entries))
 
-    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> kind.BySource:
         """Yield the entries with the slopes of the first of the pairs, and of the second."""
         difference, size = bounds[self.source], bounds[self.entries].lower.size
         ends = (
@@ -174,7 +162,7 @@ class Max(Node):
             spread = sp.csr_array(ones, shape=(entries.size, size))
             yield self.entries, (part[0] @ spread, part[1] @ spread)
 
-    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
+    def slope_ranges(self, of: kind.Ranges, middle: FloatArray, half: FloatArray) -> kind.BySource:
         (lower, upper), size = of(self.source), of(self.entries)[0].shape
         least, most = (lower >= 0).astype(float), ((lower >= 0) | (upper > 0)).astype(float)
         # pairs may share an entry
@@ -184,20 +172,20 @@ class Max(Node):
             add_at(totals, entries, centred(middle, half, low, high))
         yield self.entries, totals
 
-    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: kind.Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the differences of these pairs, which mark their entries."""
         masks[self.source][:] |= mask
 
-    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
+    def kept(self, masks: kind.Masks, mask: BoolArray) -> BoolArray:
         """Return an entry for each difference, which other nodes may read as well."""
         return masks[self.source]
 
-    def part(self, rows: IntArray, cut: Cut) -> Node:
+    def part(self, rows: IntArray, cut: kind.Cut) -> kind.Node:
         kept, number = cut.kept[self.entries], cut.number
         pairs = (np.searchsorted(kept, p[rows]) for p in (self.first, self.second))
         return Max(number[self.source], number[self.entries], *pairs)
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         """Add the maxima, with a binary for each undecided pair, or as general constraints."""
         encode = big_m_max
         if getattr(context.relu, "func", context.relu) is general_relu:
@@ -207,11 +195,11 @@ class Max(Node):
         given = {"entries": entries, "difference": difference}
         return encode(context.builder, context.label, pairs, z, **given)
 
-    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
+    def encoding_error(self, before: Sequence[kind.Rounded], interval: Interval) -> kind.Rounded:
         """Return the errors of the entries: the node may hand on the expression of one."""
         return self.greatest(before[self.entries][0]), interval.magnitude
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Return the errors of the entries: a maximum adds none."""
         return self.greatest(errors[self.entries])
 
@@ -296,14 +284,14 @@ class BatchPairs:
 
 def pairwise_maxima(
     number: int, source: int, size: int, indices: IntArray, starts: IntArray
-) -> tuple[Node, ...]:
+) -> tuple[kind.Node, ...]:
     """Return nodes that take the maxima of groups of entries of the value ``source``.
 
     The groups stand one after the other in ``indices``, group ``i`` from ``starts[i]`` on; they may
     overlap. ``size`` is that of ``source``. The first node gets the value number ``number``; the
     last one holds the maxima. Raises ``ValueError`` for an empty group.
     """
-    nodes: list[Node] = []
+    nodes: list[kind.Node] = []
     while True:
         lengths = np.diff(starts, append=indices.size)
         if np.any(lengths < 1):

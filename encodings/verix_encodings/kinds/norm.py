@@ -19,31 +19,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from verix_encodings.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    frozen,
-    frozen_indices,
-    relative_error,
-)
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, freeze, relative_error
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, GroupPlanes, Planes, Products
 from verix_encodings.bounds.rows import add_at, centred, outward
-from verix_encodings.kinds.node import (
-    OPERATIONS,
-    Arrays,
-    BySource,
-    Cut,
-    EncodingContext,
-    Intervals,
-    Masks,
-    Node,
-    OneSource,
-    Ranges,
-    between_forms,
-    refuse_entries,
-)
+from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -52,7 +32,7 @@ _SLACK = 2.0**-46
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Norm(OneSource):
+class Norm(kind.OneSource):
     """``ρ_g = √(epsilon_g + weight_g Σ_k z_j²)``, ``j = entries[g, k]``, of the value ``source``.
 
     ``entries`` has shape (groups, width), ``weight`` and ``epsilon`` (groups,), not negative.
@@ -68,9 +48,7 @@ class Norm(OneSource):
     epsilon: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", frozen_indices(self.entries))
-        object.__setattr__(self, "weight", frozen(self.weight))
-        object.__setattr__(self, "epsilon", frozen(self.epsilon))
+        freeze(self, indices=("entries",), numbers=("weight", "epsilon"))
         if self.entries.ndim != 2 or not self.entries.size:
             raise ValueError("a norm has a matrix of entries, with a row for each group")
         if not self.weight.shape == self.epsilon.shape == self.entries.shape[:1]:
@@ -78,20 +56,20 @@ class Norm(OneSource):
         if np.any(self.weight < 0) or np.any(self.epsilon < 0):
             raise ValueError("a norm has weights and epsilons that are not negative")
 
-    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        refuse_entries("takes norms of", self.entries, self.source, sizes)
+    def size(self, sizes: Sequence[int], nodes: Sequence[kind.Node]) -> int:
+        kind.refuse_entries("takes norms of", self.entries, self.source, sizes)
         return int(self.entries.shape[0])
 
     def _root(self, squares: FloatArray) -> FloatArray:
         """Return the norms, given the sums of squares, whose last axis is that of groups."""
         return np.sqrt(self.epsilon + self.weight * squares)
 
-    def value(self, values: Arrays) -> FloatArray:
+    def value(self, values: kind.Arrays) -> FloatArray:
         z = values[self.source][self.entries]
         spend_entries(z.size, 2)
         return np.asarray(self._root(np.square(z).sum(axis=1).T).T)
 
-    def enclosure(self, of: Ranges) -> Range:
+    def enclosure(self, of: kind.Ranges) -> Range:
         lower, upper = (end[..., self.entries] for end in of(self.source))
         spend_entries(lower.size, 8)
         most = np.maximum(np.abs(lower), np.abs(upper))
@@ -100,7 +78,7 @@ class Norm(OneSource):
         low, high = (self._root(np.square(side).sum(axis=-1)) for side in (least, most))
         return low * (1.0 - error), high * (1.0 + error)
 
-    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
+    def add_gradients(self, slopes: kind.Arrays, slope: FloatArray, values: kind.Arrays) -> None:
         z, length = values[self.source][self.entries], self.value(values)
         weight = self.weight.reshape(-1, *(1,) * (slope.ndim - 1))
         factor = slope * weight / np.maximum(length, _TINY)
@@ -127,13 +105,13 @@ class Norm(OneSource):
         lost = _SLACK * (n + 4) * total
         return GroupPlanes(above, below, ceiling + lost, floor - lost, total * (1.0 + n))
 
-    def relaxation(self, bounds: Intervals) -> Planes:
+    def relaxation(self, bounds: kind.Intervals) -> Planes:
         z = bounds[self.source]
         planes = self._planes(z.lower, z.upper)
         sides = [{self.source: one} for one in planes.matrices(self.entries, z.lower.size)]
         return Planes(planes.ceiling, planes.floor, planes.reach, *sides)
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchNorms":
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> "BatchNorms":
         lower, upper = of(self.source)
         return BatchNorms(self, self._planes(lower, upper), lower.shape[1])
 
@@ -145,12 +123,12 @@ class Norm(OneSource):
         low, high = np.maximum(low, _TINY)[..., None], np.maximum(high, _TINY)[..., None]
         smallest = np.where(least < 0, least / low, least / high)
         greatest = np.where(most > 0, most / low, most / high)
-        error = 1.0 + relative_error(OPERATIONS)
+        error = 1.0 + relative_error(kind.OPERATIONS)
         smallest = np.where(smallest < 0, smallest * error, smallest / error)
         greatest = np.where(greatest > 0, greatest * error, greatest / error)
         return np.maximum(smallest, -steepest * error), np.minimum(greatest, steepest * error)
 
-    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> kind.BySource:
         z = bounds[self.source]
         found = np.zeros((2, lower.shape[0], z.lower.size))
         ends = outward(lower[..., None], upper[..., None], *self._slope_range(z.lower, z.upper))
@@ -158,14 +136,14 @@ class Norm(OneSource):
         error = relative_error(self.entries.shape[0]) * np.abs(found).max(axis=0)
         yield self.source, (found[0] - error, found[1] + error)
 
-    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
+    def slope_ranges(self, of: kind.Ranges, middle: FloatArray, half: FloatArray) -> kind.BySource:
         lower, upper = of(self.source)
         ends = centred(middle[..., None], half[..., None], *self._slope_range(lower, upper))
         found = np.zeros((2, *lower.shape))
         add_at(found, self.entries, ends)
         yield self.source, (found[0], found[1])
 
-    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    def split_gains(self, of: kind.Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with ``w r_j² / ρ``, ``r_j`` half the width of ``z_j``."""
         lower, upper = of(self.source)
         half, (_, length) = (upper - lower) / 2, self.enclosure(of)
@@ -174,25 +152,26 @@ class Norm(OneSource):
         np.add.at(total.T, self.entries, np.repeat(steep.T[:, None], self.entries.shape[1], axis=1))
         yield self.source, total * half**2
 
-    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: kind.Masks, mask: BoolArray, bounds: Bounds) -> None:
         masks[self.source][self.entries[mask].reshape(-1)] = True
 
-    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
+    def kept(self, masks: kind.Masks, mask: BoolArray) -> BoolArray:
         return mask
 
-    def part(self, rows: IntArray, cut: Cut) -> Node:
+    def part(self, rows: IntArray, cut: kind.Cut) -> kind.Node:
         places = np.searchsorted(cut.kept[self.source], self.entries[rows])
         return Norm(cut.number[self.source], places, self.weight[rows], self.epsilon[rows])
 
-    def rows(self, context: EncodingContext) -> Expressions:
-        return between_forms(context, self.source, "norm", self.relaxation(context.bounds).forms())
+    def rows(self, context: kind.EncodingContext) -> Expressions:
+        forms = self.relaxation(context.bounds).forms()
+        return kind.between_forms(context, self.source, "norm", forms)
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Bound the error: ``√w`` times the length of the errors, and the norm's own rounding."""
         off, most = errors[self.source][self.entries], bounds[self.source].magnitude[self.entries]
         carried = np.sqrt(self.weight * np.square(off).sum(axis=1)) * (1.0 + 1e-9)
         own = self._root(np.square(most).sum(axis=1))
-        return np.asarray(carried + 2.0 * _SLACK * (self.entries.shape[1] + OPERATIONS) * own)
+        return np.asarray(carried + 2.0 * _SLACK * (self.entries.shape[1] + kind.OPERATIONS) * own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

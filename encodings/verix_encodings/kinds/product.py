@@ -26,33 +26,21 @@ from verix_encodings.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    frozen,
-    frozen_indices,
+    freeze,
     relative_error,
 )
 from verix_encodings.blocks.enclosures import Factors, enclose_products
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, Planes, Products
 from verix_encodings.bounds.rows import add_at, centred, outward
+from verix_encodings.kinds import node as kind
 from verix_encodings.kinds.affine import times
-from verix_encodings.kinds.node import (
-    Arrays,
-    BySource,
-    Cut,
-    EncodingContext,
-    Intervals,
-    Masks,
-    Node,
-    Ranges,
-    refuse_entries,
-    within_bounds,
-)
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Product(Node):
+class Product(kind.Node):
     """``v_i = Σ_k x_p y_q`` for entries ``first[i, k]`` of ``x`` and ``second[i, k]`` of ``y``.
 
     ``one`` and ``other`` are the numbers of ``x`` and ``y``, which may be one value; ``first`` and
@@ -72,9 +60,7 @@ class Product(Node):
     limit: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first", frozen_indices(self.first))
-        object.__setattr__(self, "second", frozen_indices(self.second))
-        object.__setattr__(self, "limit", frozen(self.limit))
+        freeze(self, indices=("first", "second"), numbers=("limit",))
         if self.first.ndim != 2 or self.first.shape != self.second.shape or not self.first.size:
             raise ValueError("products have two matrices of indices, of one shape")
         if self.limit.size not in (0, self.first.shape[0]):
@@ -89,15 +75,15 @@ class Product(Node):
         """Number of products in each sum."""
         return int(self.first.shape[1])
 
-    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+    def size(self, sizes: Sequence[int], nodes: Sequence[kind.Node]) -> int:
         for source, indices, *_ in self._sides():
-            refuse_entries("multiplies", indices, source, sizes)
+            kind.refuse_entries("multiplies", indices, source, sizes)
         return int(self.first.shape[0])
 
     def renumbered(self, number: Callable[[int], int]) -> "Product":
         return Product(number(self.one), number(self.other), self.first, self.second, self.limit)
 
-    def value(self, values: Arrays) -> FloatArray:
+    def value(self, values: kind.Arrays) -> FloatArray:
         x, y = values[self.one], values[self.other]
         total = np.zeros((self.first.shape[0], *x.shape[1:]))
         spend_entries(total.size * self.terms, 2)
@@ -105,7 +91,7 @@ class Product(Node):
             total += x[p] * y[q]
         return total
 
-    def enclosure(self, of: Ranges) -> Range:
+    def enclosure(self, of: kind.Ranges) -> Range:
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         shape = (*xl.shape[:-1], self.first.shape[0])
         low, high, reach = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -126,13 +112,13 @@ class Product(Node):
             low, high = np.maximum(low, -self.limit), np.minimum(high, self.limit)
         return low, high
 
-    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
+    def add_gradients(self, slopes: kind.Arrays, slope: FloatArray, values: kind.Arrays) -> None:
         x, y = values[self.one], values[self.other]
         for p, q in zip(self.first.T, self.second.T, strict=True):
             np.add.at(slopes[self.one], p, slope * y[q])
             np.add.at(slopes[self.other], q, slope * x[p])
 
-    def relaxation(self, bounds: Intervals) -> Planes:
+    def relaxation(self, bounds: kind.Intervals) -> Planes:
         x, y = bounds[self.one], bounds[self.other]
         m, n, constant, gap, reach = self._tangent((x.lower, x.upper), (y.lower, y.upper))
         size = self.first.shape[0]
@@ -144,7 +130,7 @@ class Product(Node):
             planes[source] = planes[source] + plane if source in planes else plane
         return Planes(constant + gap, constant - gap, reach, planes, planes)
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchProducts":
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> "BatchProducts":
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
         return BatchProducts(self, *self._tangent((xl, xu), (yl, yu)))
 
@@ -165,7 +151,7 @@ class Product(Node):
         error = relative_error(self.terms)
         return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
 
-    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> kind.BySource:
         for source, columns, other, places in self._sides():
             size, y = bounds[source].lower.size, bounds[other]
             total = np.zeros((2, lower.shape[0], size))
@@ -175,7 +161,7 @@ class Product(Node):
             error = relative_error(columns.size) * np.abs(total).max(axis=0)
             yield source, (total[0] - error, total[1] + error)
 
-    def slope_ranges(self, of: Ranges, middle: FloatArray, half: FloatArray) -> BySource:
+    def slope_ranges(self, of: kind.Ranges, middle: FloatArray, half: FloatArray) -> kind.BySource:
         for source, columns, other, places in self._sides():
             lower, upper = of(other)
             totals = np.zeros((2, lower.shape[0], of(source)[0].shape[1]))
@@ -183,7 +169,7 @@ class Product(Node):
                 add_at(totals, p, centred(middle, half, lower[:, q], upper[:, q]))
             yield source, (totals[0], totals[1])
 
-    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    def split_gains(self, of: kind.Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield each factor with half the gaps of its products, which half its range leaves."""
         halves = {k: (of(k)[1] - of(k)[0]) / 2 for k in self.sources}
         for source, columns, other, places in self._sides():
@@ -200,29 +186,29 @@ class Product(Node):
             (self.other, self.second, self.one, self.first),
         )
 
-    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: kind.Masks, mask: BoolArray, bounds: Bounds) -> None:
         for source, indices, *_ in self._sides():
             masks[source][indices[mask].reshape(-1)] = True
 
-    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
+    def kept(self, masks: kind.Masks, mask: BoolArray) -> BoolArray:
         return mask
 
-    def part(self, rows: IntArray, cut: Cut) -> Node:
+    def part(self, rows: IntArray, cut: kind.Cut) -> kind.Node:
         first = np.searchsorted(cut.kept[self.one], self.first[rows])
         second = np.searchsorted(cut.kept[self.other], self.second[rows])
         limit = self.limit[rows] if self.limit.size else self.limit
         return Product(cut.number[self.one], cut.number[self.other], first, second, limit)
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         one, other = (
             Factors(context.values[source], context.bounds[source], indices)
             for source, indices, *_ in self._sides()
         )
         builder, label, k, late = context.builder, context.label, context.segments, context.late
-        columns = within_bounds(context).columns
+        columns = kind.within_bounds(context).columns
         return enclose_products(builder, label, columns, one, other, segments=k, late=late)
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Bound the error: each factor's times the other, and the rounding of the sum."""
         total = np.zeros(self.first.shape[0])
         x, y = (bounds[k].magnitude + errors[k] for k in (self.one, self.other))

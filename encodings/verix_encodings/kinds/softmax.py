@@ -30,31 +30,11 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from verix_encodings.arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    dense,
-    frozen_indices,
-    relative_error,
-)
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, freeze, relative_error
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, GroupPlanes, Planes, Products, Replaced
 from verix_encodings.bounds.rows import Coefficients, Patch, Phases, reached
-from verix_encodings.kinds.node import (
-    OPERATIONS,
-    Arrays,
-    BySource,
-    Cut,
-    EncodingContext,
-    Intervals,
-    Masks,
-    Node,
-    OneSource,
-    Ranges,
-    between_forms,
-    refuse_entries,
-)
+from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
 
@@ -164,7 +144,7 @@ def softmax_planes(lower: FloatArray, upper: FloatArray) -> GroupPlanes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Softmax(OneSource):
+class Softmax(kind.OneSource):
     """The softmax of each row of ``entries``, shape (groups, width), of the value ``source``.
 
     The probabilities are in the order of ``entries``, row by row. No entry is in two groups.
@@ -178,7 +158,7 @@ class Softmax(OneSource):
     entries: IntArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", frozen_indices(self.entries))
+        freeze(self, indices=("entries",))
         if self.entries.ndim != 2 or not self.entries.size:
             raise ValueError("a softmax has a matrix of entries, with a row for each group")
 
@@ -187,11 +167,11 @@ class Softmax(OneSource):
         """Number of entries in a group."""
         return int(self.entries.shape[1])
 
-    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
-        refuse_entries("takes a softmax of", self.entries, self.source, sizes)
+    def size(self, sizes: Sequence[int], nodes: Sequence[kind.Node]) -> int:
+        kind.refuse_entries("takes a softmax of", self.entries, self.source, sizes)
         return self.entries.size
 
-    def value(self, values: Arrays) -> FloatArray:
+    def value(self, values: kind.Arrays) -> FloatArray:
         scores = values[self.source]
         spend_entries(scores.size, 8)
         grouped = scores[self.entries]
@@ -203,18 +183,18 @@ class Softmax(OneSource):
         """Return groups in the last two axes as entries in one."""
         return x.reshape(*x.shape[:-2], self.entries.size)
 
-    def enclosure(self, of: Ranges) -> Range:
+    def enclosure(self, of: kind.Ranges) -> Range:
         lower, upper = of(self.source)
         low, high = softmax_range(lower[..., self.entries], upper[..., self.entries])
         return self._flat(low), self._flat(high)
 
-    def add_gradients(self, slopes: Arrays, slope: FloatArray, values: Arrays) -> None:
+    def add_gradients(self, slopes: kind.Arrays, slope: FloatArray, values: kind.Arrays) -> None:
         """Add ``p_j (g_j − Σ_i g_i p_i)`` to the gradient by the score ``j``."""
         p = self.value(values).reshape(-1, self.width, *slope.shape[1:])
         g = slope.reshape(p.shape)
         slopes[self.source][self.entries] += p * (g - (g * p).sum(axis=1, keepdims=True))
 
-    def relaxation(self, bounds: Intervals) -> "SoftmaxForms":
+    def relaxation(self, bounds: kind.Intervals) -> "SoftmaxForms":
         """Return the planes on the bounds of its source, as matrices of blocks, one a group."""
         z = bounds[self.source]
         planes = softmax_planes(z.lower[self.entries], z.upper[self.entries])
@@ -222,12 +202,12 @@ class Softmax(OneSource):
         high, low, reach = (one.reshape(-1) for one in (planes.ceiling, planes.floor, planes.reach))
         return SoftmaxForms(high, low, reach, above, below, planes.gap)
 
-    def batch_relaxation(self, of: Ranges, *, flat: bool) -> "BatchSoftmax":
+    def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> "BatchSoftmax":
         lower, upper = of(self.source)
         planes = softmax_planes(lower[:, self.entries], upper[:, self.entries])
         return BatchSoftmax(self, planes, lower.shape[1])
 
-    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> BySource:
+    def slopes(self, bounds: Bounds, lower: FloatArray, upper: FloatArray) -> kind.BySource:
         """Yield the source with slopes by ``p_j (g_j − Σ_i p_i g_i)``, a mean of the ``g_i``."""
         z = bounds[self.source]
         low, high = softmax_range(z.lower[self.entries], z.upper[self.entries])
@@ -243,7 +223,7 @@ class Softmax(OneSource):
         found[1][:, self.entries] = np.maximum.reduce(ends) + error
         yield self.source, (found[0], found[1])
 
-    def split_gains(self, of: Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    def split_gains(self, of: kind.Ranges, c: FloatArray) -> Iterator[tuple[int, FloatArray]]:
         """Yield the source with widths of probabilities, times the spread of ``c`` in a group."""
         low, high = self.enclosure(of)
         groups = c.reshape(-1, *self.entries.shape)
@@ -252,23 +232,23 @@ class Softmax(OneSource):
         gains[:, self.entries] = spread * (high - low).reshape(groups.shape)
         yield self.source, gains
 
-    def mark(self, masks: Masks, mask: BoolArray, bounds: Bounds) -> None:
+    def mark(self, masks: kind.Masks, mask: BoolArray, bounds: Bounds) -> None:
         """Mark the whole groups of these entries."""
         groups = mask.reshape(self.entries.shape).any(axis=1)
         masks[self.source][self.entries[groups]] = True
 
-    def kept(self, masks: Masks, mask: BoolArray) -> BoolArray:
+    def kept(self, masks: kind.Masks, mask: BoolArray) -> BoolArray:
         return np.repeat(mask.reshape(self.entries.shape).any(axis=1), self.width)
 
-    def part(self, rows: IntArray, cut: Cut) -> Node:
+    def part(self, rows: IntArray, cut: kind.Cut) -> kind.Node:
         entries = self.entries.reshape(-1)[rows].reshape(-1, self.width)
         places = np.searchsorted(cut.kept[self.source], entries)
         return Softmax(cut.number[self.source], places)
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         """Add a column for each probability, between the planes, which sum to one in a group."""
         forms = self.relaxation(context.bounds).forms()
-        result = between_forms(context, self.source, "plane", forms)
+        result = kind.between_forms(context, self.source, "plane", forms)
         size, groups = self.entries.size, np.arange(self.entries.shape[0])
         starts = np.arange(groups.size + 1) * self.width
         total = sp.csr_array((np.ones(size), np.arange(size), starts), shape=(groups.size, size))
@@ -276,11 +256,11 @@ class Softmax(OneSource):
         context.builder.add_rows(f"total_{context.label}", groups, terms, 1.0, 1.0)
         return result
 
-    def evaluation_error(self, errors: Arrays, bounds: Intervals) -> FloatArray:
+    def evaluation_error(self, errors: kind.Arrays, bounds: kind.Intervals) -> FloatArray:
         """Bound the error: a score's error moves each probability by half of it at most."""
         carried = np.repeat(errors[self.source][self.entries].max(axis=1), self.width)
         size = 1.0 + np.max(bounds[self.source].magnitude[self.entries])
-        return carried + relative_error(self.width + OPERATIONS) * size
+        return carried + relative_error(self.width + kind.OPERATIONS) * size
 
 
 @dataclass(frozen=True, slots=True, eq=False)

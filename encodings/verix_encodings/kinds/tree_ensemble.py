@@ -23,7 +23,7 @@ import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, Matrix, dense, frozen, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, never
-from verix_encodings.kinds.node import EncodingContext, Node, OneSource, Ranges, Rounded
+from verix_encodings.kinds import node as kind
 from verix_encodings.kinds.tree import (
     Splits,
     Tree,
@@ -41,7 +41,7 @@ _MOST_ENTRIES = 2**23
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TreeEnsemble(OneSource):
+class TreeEnsemble(kind.OneSource):
     """``v = base + Σ_t w_t(ℓ_t(v_source))``: a sum of ``T`` trees with ``n`` nodes in all.
 
     ``feature``, ``threshold``, ``left``, ``right``, ``value`` are those of the trees one after the
@@ -136,7 +136,7 @@ class TreeEnsemble(OneSource):
     def inside(self) -> int:
         return self.tree_count
 
-    def size(self, sizes: Sequence[int], nodes: Sequence[Node]) -> int:
+    def size(self, sizes: Sequence[int], nodes: Sequence[kind.Node]) -> int:
         """Return the number of scores; ``ValueError`` if a tree reads an entry beyond them."""
         if np.any(self.feature >= sizes[self.source]):
             raise ValueError(
@@ -168,7 +168,7 @@ class TreeEnsemble(OneSource):
         total = self.base[:, None] + sums.T
         return np.asarray(total[:, 0] if flat else total)
 
-    def enclosure(self, of: Ranges) -> Range:
+    def enclosure(self, of: kind.Ranges) -> Range:
         lower, upper = of(self.source)
         boxes = np.atleast_2d(lower), np.atleast_2d(upper)
         count, trees = boxes[0].shape[0], self.tree_count
@@ -309,12 +309,12 @@ class TreeEnsemble(OneSource):
         features = np.unique(splits.feature).tolist()
         return {f: np.unique(splits.threshold[splits.feature == f]) for f in features}
 
-    def rows(self, context: EncodingContext) -> Expressions:
+    def rows(self, context: kind.EncodingContext) -> Expressions:
         box = context.bounds[self.source]
         splits = self.splits(box.lower, box.upper, context.late)
         return tree_ensemble_rows(context, splits, self.base, self.source, self.blur)
 
-    def encoding_error(self, before: Sequence[Rounded], interval: Interval) -> Rounded:
+    def encoding_error(self, before: Sequence[kind.Rounded], interval: Interval) -> kind.Rounded:
         """Bound how far the model may be from its expressions, and the magnitude of its value."""
         # of expressions that are further off, the model may be on the other side of a threshold
         jump = 2 * self.magnitude if np.any(before[self.source][0] > self.blur) else 0.0

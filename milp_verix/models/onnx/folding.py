@@ -53,6 +53,7 @@ _SHRINKING = frozenset(("Compress", "NonZero"))  # to a size that depends on val
 _ROUNDINGS = 16  # of its own type, which onnxruntime may have made on the way to a threshold
 
 _Outline: TypeAlias = tuple[np.dtype[Any] | None, Shape | None]
+_Outlines: TypeAlias = Sequence[_Outline]
 
 
 def fold(node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known]) -> list[Known]:
@@ -86,10 +87,7 @@ def fold(node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known]) 
 
 
 def _evaluated(
-    node: NodeContext,
-    proto: onnx.NodeProto,
-    inputs: Mapping[str, Known],
-    outlines: Sequence[_Outline],
+    node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known], outlines: _Outlines
 ) -> list[Known]:
     floats = [x for x in inputs.values() if x.is_float]
     if node.operator in ARITHMETIC and floats:
@@ -109,10 +107,7 @@ def _evaluated(
 
 
 def _reference(
-    node: NodeContext,
-    proto: onnx.NodeProto,
-    inputs: Mapping[str, Known],
-    outlines: Sequence[_Outline],
+    node: NodeContext, proto: onnx.NodeProto, inputs: Mapping[str, Known], outlines: _Outlines
 ) -> list[Known]:
     from onnx.reference import ReferenceEvaluator  # it takes long to load; few models need it
 
@@ -145,7 +140,7 @@ def _widens(dtype: np.dtype[Any], to: np.dtype[Any] | None) -> bool:
 
 
 def _check_steps(
-    node: NodeContext, proto: onnx.NodeProto, x: Known, result: Known, outlines: Sequence[_Outline]
+    node: NodeContext, proto: onnx.NodeProto, x: Known, result: Known, outlines: _Outlines
 ) -> None:
     """Raise if ``result``, of a step function, jumps close to ``x`` or is out of range."""
     if result.dtype.kind in "iu" and not np.array_equal(np.trunc(x.array), result.array):
@@ -188,7 +183,7 @@ def _outlines(
     return outlines
 
 
-def _check_work(node: NodeContext, inputs: Sequence[Known], outlines: Sequence[_Outline]) -> None:
+def _check_work(node: NodeContext, inputs: Sequence[Known], outlines: _Outlines) -> None:
     """Raise ``ModelError`` where evaluating the node would take too much memory or time."""
     sizes = [x.array.size for x in inputs]
     results = [None if shape is None else prod(shape) for _, shape in outlines]

@@ -15,6 +15,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer
 from milp_verix.results.comparison import Pair, ProgramRecord
 from tests.support.clocks import wait_until
+from tests.support.command_line import slowed
 from tests.support.interrupts import interrupting
 from tests.support.random_networks import dense_network, random_layers
 
@@ -113,20 +114,7 @@ def test_it_refuses_what_is_about_other_programs(asked: Asked, tmp_path: Path) -
 
 
 # each solve takes a while, so that the run is far from done when it is killed
-SLOWLY = """
-import sys, time
-import milp_verix.__main__ as cli
-from milp_verix.oracle.engines.programs import Programs
-
-decide = Programs.decide
-
-def slowly(self, *args, **options):
-    time.sleep(0.5)
-    return decide(self, *args, **options)
-
-Programs.decide = slowly
-cli.main()
-"""
+SLOWLY = slowed("milp_verix.oracle.engines.programs", "Programs.decide", 0.5)
 
 
 @pytest.mark.slow

@@ -4,11 +4,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 
-from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     cube,
     network_of,
     random_box,
@@ -16,28 +17,16 @@ from tests.support.random_networks import (
     random_layers,
     smooth_network,
 )
-from verix_encodings import (
-    Affine,
-    Interval,
-    Network,
-    NormBall,
-    Relu,
-    alpha,
-    alpha_bounds,
-    crown_bounds,
-)
+from verix_encodings import Affine, Interval, Network, NormBall, Relu, alpha_bounds, crown_bounds
 from verix_encodings.crown import upper_form
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(seeds, st.integers(4, 10))
+@examples(150, seeds, st.integers(4, 10))
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, nodes=nodes)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed, nodes=nodes)
     found = alpha_bounds(network, box)
     for _ in range(3):
         assert_encloses(network, box, inside(box, rng), lambda *_: found)
@@ -120,7 +109,7 @@ def test_the_best_slope_of_one_neuron_is_found() -> None:
 def test_blocks_of_rows_give_the_same_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     network = network_of(random_layers(np.random.default_rng(1), (4, 9, 7, 3)))
     whole = alpha_bounds(network, cube(4))
-    monkeypatch.setattr(alpha, "_ENTRIES", 40)
+    monkeypatch.setattr("verix_encodings.alpha._ENTRIES", 40)
     for one, other in zip(alpha_bounds(network, cube(4)), whole, strict=True):
         np.testing.assert_allclose(one.lower, other.lower, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(one.upper, other.upper, rtol=1e-9, atol=1e-9)

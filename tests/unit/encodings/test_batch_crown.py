@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 
-from tests.support.exact_values import exact_values, inside, seeds
+from tests.support.exact_values import exact_values, examples, inside, seeds
 from tests.support.random_networks import (
     as_layers,
     cube,
@@ -80,8 +80,7 @@ def assert_boxes_enclose(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(seeds, st.integers(4, 10), st.booleans())
+@examples(150, seeds, st.integers(4, 10), st.booleans())
 def test_random_graphs_are_enclosed_in_exact_arithmetic(
     seed: int, nodes: int, backward: bool
 ) -> None:
@@ -91,8 +90,7 @@ def test_random_graphs_are_enclosed_in_exact_arithmetic(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
-@given(seeds)
+@examples(150, seeds)
 def test_dense_networks_and_maxima_are_enclosed_in_exact_arithmetic(seed: int) -> None:
     rng = np.random.default_rng(seed)
     assert_boxes_enclose(network_of(random_layers(rng, (4, 5, 4, 3))), cube(4), rng, backward=True)

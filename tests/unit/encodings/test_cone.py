@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.support.exact_values import assert_encloses, inside
-from tests.support.random_networks import cube, random_box, random_graph
+from tests.support.random_networks import boxed_graph, cube
 from verix_encodings import Affine, Network, Relu, crown_bounds, interval_bounds
 from verix_encodings.interval_bounds import cone
 
@@ -13,9 +13,7 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 @pytest.mark.parametrize("seed", range(60))
 def test_values_are_those_of_the_network(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=10)
-    box = random_box(rng, 4)
+    network, box, rng = boxed_graph(seed, size=4, nodes=10)
     bounds = crown_bounds(network, box)
     for value in range(1, len(bounds)):
         size = network.sizes[value]

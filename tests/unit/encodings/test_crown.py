@@ -6,16 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     cube,
     network_of,
     random_box,
-    random_graph,
     random_layers,
 )
 from verix_encodings import (
@@ -40,19 +40,15 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
 @pytest.mark.nightly
-@settings(max_examples=300, deadline=None)
-@given(seeds, st.integers(4, 10))
+@examples(300, seeds, st.integers(4, 10))
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int, nodes: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, nodes=nodes)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed, nodes=nodes)
     for _ in range(3):
         assert_encloses(network, box, inside(box, rng), crown_bounds)
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(seeds, st.floats(0.01, 0.5))
+@examples(200, seeds, st.floats(0.01, 0.5))
 def test_dense_networks_are_enclosed_in_exact_arithmetic(seed: int, radius: float) -> None:
     rng = np.random.default_rng(seed)
     network = network_of(random_layers(rng, (4, 5, 4, 3)))
@@ -81,9 +77,7 @@ def test_products_of_weights_that_cancel_are_off_by_their_rounding() -> None:
 
 @pytest.mark.parametrize("seed", range(50))
 def test_bounds_lie_inside_those_of_interval_arithmetic(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=9)
-    box = random_box(rng, 4)
+    network, box, _ = boxed_graph(seed, size=4, nodes=9)
     for tight, wide in zip(crown_bounds(network, box), interval_bounds(network, box), strict=True):
         rounding = 1e-12 * (1 + wide.magnitude)
         assert np.all(tight.lower >= wide.lower - rounding)
@@ -153,9 +147,7 @@ def test_bounds_beyond_float64_are_an_overflow() -> None:
 def test_sparse_coefficients_give_the_bounds_of_dense_ones(norm: int | None) -> None:
     compared = 0
     for seed in range(40):
-        rng = np.random.default_rng(seed)
-        network = random_graph(rng, size=4, nodes=9)
-        box = random_box(rng, 4)
+        network, box, rng = boxed_graph(seed, size=4, nodes=9)
         region: Region = box
         if norm is not None:
             region = NormBall(box, box.lower / 2 + box.upper / 2, 0.4, norm)
@@ -236,9 +228,7 @@ def test_a_pass_that_ends_early_encloses_and_keeps_what_was_tightened(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_bounds_over_a_larger_box_are_kept_where_they_are_tighter(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=9)
-    outer = random_box(rng, 4)
+    network, outer, rng = boxed_graph(seed, size=4, nodes=9)
     middle = outer.lower / 2 + outer.upper / 2
     inner = Interval(middle / 2 + outer.lower / 2, middle / 2 + outer.upper / 2)
     known = alpha_bounds(network, outer)

@@ -6,11 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 
-from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     network_of,
     random_box,
     random_graph,
@@ -25,22 +26,16 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 reals = st.floats(-8, 8, allow_subnormal=False).filter(lambda v: v == 0 or abs(v) > 1e-60)
 
 
-@settings(max_examples=150, deadline=None)
-@given(seeds)
+@examples(150, seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed)
     assert_encloses(network, box, inside(box, rng))
 
 
 @pytest.mark.nightly
-@settings(max_examples=150, deadline=None)
-@given(seeds)
+@examples(150, seeds)
 def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=9)
-    box = random_box(rng, 4)
+    network, box, rng = boxed_graph(seed, size=4, nodes=9)
     bounds = interval_bounds(network, box)
     for x in rng.uniform(box.lower, box.upper, (50, 4)):
         for interval, value in zip(bounds, network.values(x), strict=True):
@@ -50,8 +45,7 @@ def test_sampled_activations_of_random_graphs_lie_within_the_bounds(seed: int) -
             assert np.all(value <= interval.upper + slack)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(reals, reals), min_size=1, max_size=6), reals)
+@examples(150, st.lists(st.tuples(reals, reals), min_size=1, max_size=6), reals)
 def test_a_point_box_encloses_the_exact_value(pairs: list[tuple[float, float]], b: float) -> None:
     row, x = zip(*pairs, strict=True)
     network = network_of(as_layers(([row], [b]), ([[1.0]], [0.0])))

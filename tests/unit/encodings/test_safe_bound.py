@@ -5,12 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from milp_verix.solvers import Targets, open_session
-from tests.support.exact_values import exact_values, inside, seeds
-from tests.support.random_networks import random_box, random_graph
+from tests.support.exact_values import exact_values, examples, inside, seeds
+from tests.support.random_networks import boxed_graph, random_box, random_graph
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
     Encoding,
@@ -54,8 +53,7 @@ def exact_bound(program: Program, cost: NDArray[np.float64], y: NDArray[np.float
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
-@given(seeds)
+@examples(100, seeds)
 def test_any_multipliers_give_a_bound_below_the_exact_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     _, encoding = random_encoding(rng)
@@ -148,12 +146,9 @@ def test_a_column_without_an_end_has_no_bound() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(seeds)
+@examples(60, seeds)
 def test_exact_trajectories_miss_no_row_by_more_than_the_encoding_error(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=3, nodes=8)
-    box = random_box(rng, 3)
+    network, box, rng = boxed_graph(seed, size=3, nodes=8)
     bounds = crown_bounds(network, box)
     encoding = encode(network, bounds)
     error = Fraction(encoding_error(network, bounds))

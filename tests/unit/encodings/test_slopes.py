@@ -4,14 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from tests.support.exact_values import seeds
+from tests.support.exact_values import examples, seeds
 from tests.support.random_networks import (
     as_layers,
+    boxed_graph,
     network_of,
-    random_box,
-    random_graph,
     random_layers,
     smooth_network,
 )
@@ -31,12 +29,9 @@ pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
 @pytest.mark.nightly
-@settings(max_examples=200, deadline=None)
-@given(seeds)
+@examples(200, seeds)
 def test_differences_of_random_graphs_are_within_the_slopes_times_the_way(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, size=4, nodes=8)
-    box = random_box(rng, 4)
+    network, box, rng = boxed_graph(seed, size=4, nodes=8)
     for method in (interval_bounds, crown_bounds):
         lower, upper = slope_bounds(network, method(network, box))
         for _ in range(20):

@@ -17,7 +17,6 @@ import pytest
 import milp_verix as mv
 from milp_verix import InputError, Problem
 
-pytest.importorskip("sklearn")
 pytest.importorskip("skl2onnx")
 
 RNG = np.random.default_rng(7)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from milp_verix import Explanation, Problem
 from milp_verix.api.calls import explain
@@ -19,13 +18,12 @@ from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends.highs import HighsSession
 from tests.support.brute_force import BruteForce
-from tests.support.exact_values import assert_encloses, inside, seeds
+from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
+    boxed_graph,
     cube,
     dense_network,
     network_of,
-    random_box,
-    random_graph,
     random_layers,
 )
 from verix_encodings import Interval, Network, NormBall, Relu, crown_bounds, interval_bounds
@@ -38,12 +36,9 @@ def small_box(rng: np.random.Generator, size: int, radius: float = 0.3) -> Inter
 
 
 @pytest.mark.nightly
-@settings(max_examples=40, deadline=None)
-@given(seeds)
+@examples(40, seeds)
 def test_random_graphs_are_enclosed_in_exact_arithmetic(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    network = random_graph(rng, nodes=8)
-    box = random_box(rng, network.input_size)
+    network, box, rng = boxed_graph(seed, nodes=8)
     for method in (lp_bounds(), milp_bounds()):
         for _ in range(3):
             assert_encloses(network, box, inside(box, rng), method)
@@ -71,8 +66,7 @@ def small_box_of(ball: NormBall) -> Interval:
 
 
 @pytest.mark.nightly
-@settings(max_examples=40, deadline=None)
-@given(seeds)
+@examples(40, seeds)
 def test_each_method_encloses_the_next(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = network_of(random_layers(rng, (4, 6, 6, 5, 3)))

@@ -8,7 +8,7 @@ import pytest
 from milp_verix.results import known_game
 from milp_verix.results.known_game import KnownGame
 from milp_verix.results.power_indices import INDICES, brackets
-from tests.support.power_indices import Sets, contrasts_of, defined_indices, minimal_sets
+from tests.support.power_indices import Sets, Values, contrasts_of, defined_indices, minimal_sets
 
 
 def _random_explanations(rng: np.random.Generator, players: int) -> Sets:
@@ -24,13 +24,23 @@ def _sorted(sets: Sets) -> tuple[tuple[int, ...], ...]:
     return tuple(sorted(tuple(sorted(one)) for one in sets))
 
 
+def _random_game(
+    seed: int, fewest: int
+) -> tuple[np.random.Generator, int, tuple[Sets, Sets], Values]:
+    """Return how many players a random game has, its explanations and contrasts, and its indices.
+
+    The generator that drew it comes first; it has ``fewest`` players or more.
+    """
+    rng = np.random.default_rng(seed)
+    players = int(rng.integers(fewest, 7))
+    sets = _random_explanations(rng, players)
+    return rng, players, (sets, contrasts_of(sets, players)), defined_indices(sets, players)
+
+
 def test_brackets_hold_the_values_whatever_is_known(
     mixed_seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng = np.random.default_rng(mixed_seed)
-    players = int(rng.integers(1, 7))
-    explanations = _random_explanations(rng, players)
-    contrasts, values = contrasts_of(explanations, players), defined_indices(explanations, players)
+    rng, players, (explanations, contrasts), values = _random_game(mixed_seed, 1)
     # a small ground leaves some known sets out, as it does where there are many features
     monkeypatch.setattr(known_game, "LARGEST", int(rng.integers(1, 8)))
     for share in (0.0, 0.3, 0.6, 0.9, 1.0):
@@ -58,10 +68,7 @@ def test_brackets_hold_the_values_whatever_is_known(
 def test_a_complete_list_gives_exact_shares_however_many_features_there_are(
     mixed_seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rng = np.random.default_rng(mixed_seed)
-    players = int(rng.integers(2, 7))
-    explanations = _random_explanations(rng, players)
-    contrasts, values = contrasts_of(explanations, players), defined_indices(explanations, players)
+    rng, players, (explanations, contrasts), values = _random_game(mixed_seed, 2)
     monkeypatch.setattr(known_game, "LARGEST", int(rng.integers(1, players + 1)))
     many = (*range(players), *range(100, 300))  # others that play no part
     game = KnownGame(many, _sorted(explanations), _sorted(contrasts), complete=True)

@@ -17,6 +17,7 @@ from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_changes, assert_in_ball
 from tests.support.digits_example import EPSILON, explained, images, network
 from tests.support.exhaustive_explanations import fewest, subsets
+from tests.support.interrupts import interrupt
 from tests.support.random_networks import as_layers, dense_network
 from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
 from verix_encodings.arrays import IntArray
@@ -235,12 +236,12 @@ def test_undecided_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_ctrl_c_keeps_what_is_known() -> None:
     own = [*explained().explanation, *explained().irrelevant[:10]]
 
-    def interrupt(state: AuditProgress) -> None:
+    def late(state: AuditProgress) -> None:
         if state.sound and state.done >= 3:
             raise KeyboardInterrupt
 
     found = milp_verix.audit(
-        network(), images()[15], own, epsilon=EPSILON, traversal="sequential", progress=interrupt
+        network(), images()[15], own, epsilon=EPSILON, traversal="sequential", progress=late
     )
     assert found.sound is True
     assert found.statistics.stopped == INTERRUPTED
@@ -249,10 +250,7 @@ def test_ctrl_c_keeps_what_is_known() -> None:
 
 
 def test_ctrl_c_before_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> Verdict:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Oracle, "check", interrupted)
+    monkeypatch.setattr(Oracle, "check", interrupt)
     found = milp_verix.audit(network(), images()[15], [1, 2], epsilon=EPSILON)
     assert found.sound is None
     assert found.statistics.stopped == INTERRUPTED
@@ -345,11 +343,8 @@ def test_every_snapshot_is_sound(more: int, unknown: bool, monkeypatch: pytest.M
 
 
 def test_ctrl_c_while_the_order_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> object:
-        raise KeyboardInterrupt
-
     resolver = "milp_verix.searches.audit_search.resolve_order"
-    monkeypatch.setattr(resolver, lambda *_, **__: interrupted)
+    monkeypatch.setattr(resolver, lambda *_, **__: interrupt)
     for features in (explained().explanation, explained().explanation[3:]):
         found = milp_verix.audit(network(), images()[15], features, epsilon=EPSILON)
         assert found.sound is (len(features) == explained().size)

@@ -21,6 +21,7 @@ from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import CASES, L1_SEEDS, ORDERS, SEEDS, posed, truth
 from tests.support.fake_session import FakeSolver
 from tests.support.installed_solvers import SLOW
+from tests.support.interrupts import interrupt
 from tests.support.onnx_models import DOUBLE
 from tests.support.published_data import shared_file
 from tests.support.random_networks import as_layers, dense_network
@@ -198,9 +199,6 @@ def test_a_published_network_is_solved_to_proof() -> None:
 
 
 def test_limits_and_interrupts_leave_a_contrast_and_a_bound() -> None:
-    def interrupt(_state: ContrastiveProgress) -> None:
-        raise KeyboardInterrupt
-
     found = contrastive(network(), images()[4], epsilon=0.2, progress=interrupt)
     assert found.statistics.stopped == "interrupted"
     assert found.lower_bound is not None

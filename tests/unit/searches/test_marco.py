@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from milp_verix import (
     Enumeration,
-    EnumerationProgress,
     InputError,
     enumerate_explanations,
     minimum,
@@ -39,6 +38,7 @@ from tests.support.exhaustive_explanations import (
 )
 from tests.support.fake_session import FakeSolver
 from tests.support.installed_solvers import SLOW
+from tests.support.interrupts import interrupt
 from tests.support.random_networks import as_layers, dense_network
 
 minimum_module = importlib.import_module("milp_verix.searches.minimum.smallest")
@@ -194,9 +194,6 @@ def test_limits_and_interrupts_leave_what_was_found() -> None:
     assert found.replay(network()) == ()
     least = minimum(network(), images()[15], epsilon=0.1).size
     assert found.lower_bound <= least <= len(found.abductive[0])
-
-    def interrupt(_state: EnumerationProgress) -> None:
-        raise KeyboardInterrupt
 
     broken = enumerate_explanations(network(), images()[15], epsilon=0.1, progress=interrupt)
     assert broken.statistics.stopped == "interrupted"

@@ -14,6 +14,7 @@ from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.results.base import Counterfactual
+from tests.support.interrupts import interrupt
 from tests.support.mixed_domains import MixedCase, mixed_case
 
 
@@ -120,10 +121,7 @@ def test_ctrl_c_leaves_what_is_proven(tmp_path: Path, monkeypatch: pytest.Monkey
     case = mixed_case(100, rules=False)
     index = next(i for i in range(5) if _role(case, {i}) != "necessary")
 
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("milp_verix.searches.set_search.propose", interrupted)
+    monkeypatch.setattr("milp_verix.searches.set_search.propose", interrupt)
     found = _asked(case, tmp_path, (index,))
     assert (found.necessary, found.relevant) == (False, None)
     assert found.statistics.stopped == found.unknown_reason == "interrupted"

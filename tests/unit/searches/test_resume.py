@@ -18,7 +18,7 @@ from tests.support.brute_force_cases import Case, case
 from tests.support.brute_force_norms import NORMS, radius
 from tests.support.command_line import SEVEN, run_here
 from tests.support.counterfactual_checks import assert_sound
-from tests.support.interrupts import interrupting
+from tests.support.interrupts import interrupt, interrupting
 from tests.support.mixed_domains import mixed_case
 from tests.support.onnx_models import node
 from tests.support.repository import FIXTURES
@@ -184,10 +184,7 @@ def test_an_interrupt_while_the_claim_is_checked_again_is_raised(
     whole = digits.explained(15)
     saved: list[Callable[[], Explanation]] = []
 
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Oracle, "check", interrupted)
+    monkeypatch.setattr(Oracle, "check", interrupt)
     options: dict[str, Any] = {"epsilon": 0.1, "resume": whole, "snapshots": saved.append}
     for asked in (explain, minimum):
         with pytest.raises(KeyboardInterrupt):

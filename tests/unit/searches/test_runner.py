@@ -7,6 +7,7 @@ import pytest
 
 from milp_verix.base.clock import OutOfTimeError
 from milp_verix.searches.runner import AnytimeSearch, stopping
+from tests.support.interrupts import interrupt
 
 
 @dataclass(eq=False)
@@ -51,9 +52,6 @@ def test_what_stops_a_search_leaves_the_result_so_far(
 
 
 def test_ctrl_c_by_a_watcher_and_while_the_result_is_built_gives_the_result() -> None:
-    def interrupt(_: object) -> None:
-        raise KeyboardInterrupt
-
     for watchers, found in (((None, interrupt), ()), ((interrupt, None), (0,))):
         search = Counting()
         assert search.run(*watchers) == found

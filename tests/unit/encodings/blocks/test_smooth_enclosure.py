@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from milp_verix.api.calls import check, explain
@@ -12,7 +11,7 @@ from milp_verix.base.errors import InputError
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.verdict import Answer
-from tests.support.exact_values import seeds
+from tests.support.exact_values import examples, seeds
 from tests.support.onnx_models import FLOAT, loaded
 from tests.support.random_networks import (
     Layer,
@@ -46,8 +45,7 @@ def steep_layers(rng: np.random.Generator, sizes: tuple[int, ...]) -> tuple[Laye
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("matrix_storage")
-@settings(max_examples=80, deadline=None)
-@given(seeds)
+@examples(80, seeds)
 def test_sampled_values_lie_within_bounds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     names = list(rng.choice(list(SMOOTH_FUNCTIONS), 2))

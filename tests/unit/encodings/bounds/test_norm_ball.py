@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
 from scipy.optimize import linprog
 
-from tests.support.exact_values import seeds
+from tests.support.exact_values import examples, seeds
 from tests.support.random_networks import network_of, random_layers
 from tests.support.scipy_reference import violation
 from verix_encodings import Interval, NormBall, ProgramBuilder, crown_bounds, interval_bounds
@@ -20,13 +19,19 @@ from verix_encodings.bounds.norm_ball import Moves
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
 
-def random_ball(rng: np.random.Generator, norm: int, size: int = 5) -> NormBall:
-    """Return a ball of which the box cuts off parts, with about a fifth of coordinates fixed."""
+def random_ball(
+    seed: int | np.random.Generator, norm: int, size: int = 5
+) -> tuple[NormBall, np.random.Generator]:
+    """Return a ball of which the box cuts off parts, and the generator that drew it.
+
+    About a fifth of the coordinates are fixed.
+    """
+    rng = np.random.default_rng(seed)
     centre = rng.normal(size=size)
     room = rng.exponential(0.5, size=(2, size)) * (rng.random(size) < 0.8)
     room *= rng.random((2, size)) < 0.9
     box = Interval(centre - room[0], centre + room[1])
-    return NormBall(box, centre, float(rng.exponential(0.7)), norm)
+    return NormBall(box, centre, float(rng.exponential(0.7)), norm), rng
 
 
 def sampled(ball: NormBall, rng: np.random.Generator, count: int) -> np.ndarray:
@@ -39,11 +44,9 @@ def sampled(ball: NormBall, rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("norm", [1, 2])
-@settings(max_examples=50, deadline=None)
-@given(seeds)
+@examples(50, seeds)
 def test_sparse_rows_have_the_bounds_of_whole_ones(norm: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, norm, 12)
+    ball, rng = random_ball(seed, norm, 12)
     rows = rng.normal(size=(30, 12)) * (rng.random((30, 12)) < rng.choice([0.0, 0.1, 0.7, 1.0]))
     found = ball.greatest(sp.csr_array(rows))
     np.testing.assert_allclose(found, ball.greatest(rows), rtol=1e-12, atol=1e-12)
@@ -65,8 +68,7 @@ def test_what_cancels_at_the_centre_is_rounded_up(norm: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_tangents_leave_every_point_of_an_l2_ball(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, 2)
+    ball, rng = random_ball(seed, 2)
     points = sampled(ball, rng, 200)
     builder = ProgramBuilder()
     x = l2_tangents(builder, ball, points[:3])
@@ -107,8 +109,7 @@ def largest_l2(ball: NormBall, c: np.ndarray) -> float:
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("seed", range(100))
 def test_bounds_of_a_linear_form_are_its_extremes(seed: int, norm: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, norm)
+    ball, rng = random_ball(seed, norm)
     matrix = rng.normal(size=(4, 5)) * (rng.random((4, 5)) < 0.8)
     lower, upper = ball.extremes(matrix)
     largest = largest_l1 if norm == 1 else largest_l2
@@ -119,11 +120,9 @@ def test_bounds_of_a_linear_form_are_its_extremes(seed: int, norm: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2])
-@settings(max_examples=100, deadline=None)
-@given(seeds)
+@examples(100, seeds)
 def test_no_point_of_the_ball_is_outside_the_bounds(norm: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, norm)
+    ball, rng = random_ball(seed, norm)
     network = network_of(random_layers(rng, (5, 6, 5, 3)))
     for method in (interval_bounds, crown_bounds):
         bounds = method(network, ball)
@@ -146,8 +145,7 @@ def test_a_ball_is_bounded_more_tightly_than_its_box(norm: int) -> None:
 
 
 def test_many_rows_are_bounded_in_pieces() -> None:
-    rng = np.random.default_rng(0)
-    ball = random_ball(rng, 2)
+    ball, rng = random_ball(0, 2)
     matrix = rng.normal(size=(600, 5))
     lower, upper = ball.extremes(matrix)
     for row in (0, 255, 256, 599):
@@ -184,8 +182,7 @@ def test_what_is_no_ball(norm: int, radius: float, centre: list[float], message:
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("seed", range(20))
 def test_the_farthest_points_reach_the_bounds_column_by_column(seed: int, norm: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, norm)
+    ball, rng = random_ball(seed, norm)
     ways = rng.normal(size=(5, 7)) * (rng.random((5, 7)) < 0.8)
     found = ball.farthest(ways)
     for way, point, highest in zip(ways.T, found.T, ball.greatest(ways.T), strict=True):
@@ -209,8 +206,7 @@ def greater_room(rng: np.random.Generator, ball: NormBall) -> NormBall:
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("seed", range(60))
 def test_gains_add_up_to_a_bound_on_what_a_larger_box_gains(seed: int, norm: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, norm)
+    ball, rng = random_ball(seed, norm)
     larger = greater_room(rng, ball)
     ways = rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.8)
     gains = ball.gains(ways, larger.box)
@@ -231,7 +227,7 @@ def test_gains_are_exact_to_first_order(norm: int) -> None:
     rng = np.random.default_rng(norm)
     checked = 0
     for _ in range(60):
-        ball = random_ball(rng, norm)
+        ball, _ = random_ball(rng, norm)
         way = rng.normal(size=(1, 5))
         lower, upper = ball.box.lower.copy(), ball.box.upper.copy()
         lower[0], upper[0] = lower[0] - 1e-5, upper[0] + 1e-5
@@ -247,8 +243,7 @@ def test_gains_are_exact_to_first_order(norm: int) -> None:
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("seed", range(20))
 def test_bounds_and_points_at_once_are_those_one_by_one(seed: int, norm: int) -> None:
-    rng = np.random.default_rng(seed)
-    ball = random_ball(rng, norm)
+    ball, rng = random_ball(seed, norm)
     rows = rng.normal(size=(7, 5)) * (rng.random((7, 5)) < 0.8)
     for region in (ball, ball.box):
         bounds, points = region.highest(rows)

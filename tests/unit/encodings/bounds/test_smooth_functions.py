@@ -6,10 +6,10 @@ from itertools import pairwise
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from tests.support.exact_values import seeds
+from tests.support.exact_values import examples, seeds
 from verix_encodings import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.arrays import FloatArray
 from verix_encodings.bounds.strips import (
@@ -106,8 +106,7 @@ def test_the_curvature_changes_where_it_is_said_to(name: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None)
-@given(names, seeds)
+@examples(120, names, seeds)
 def test_lines_enclose_the_function_in_high_precision(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     function = SMOOTH_FUNCTIONS[name]
@@ -146,8 +145,7 @@ def inside(
     return found + [mpf(x) for x in function.inflections if lower <= x <= upper]
 
 
-@settings(max_examples=60, deadline=None)
-@given(names, seeds)
+@examples(60, names, seeds)
 def test_breakpoints_ascend_from_end_to_end(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     ends = rng.choice(points(name, rng, 20), (2, 6))

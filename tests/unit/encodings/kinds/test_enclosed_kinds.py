@@ -5,7 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree
+from tests.support.batch_enclosures import (
+    assert_boxes_enclose,
+    assert_parts_agree,
+    assert_values_enclosed,
+    inputs,
+)
 from tests.support.pointed_kinds import POINTED
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -19,7 +24,6 @@ from verix_encodings import (
     Relu,
     Softmax,
     Step,
-    alpha_bounds,
     crown_bounds,
     encode,
     interval_bounds,
@@ -70,13 +74,6 @@ def some_box(rng: np.random.Generator) -> Interval:
     return Interval(ends[0], ends[0] + width * (ends[1] - ends[0]))
 
 
-def inputs(box: Interval, rng: np.random.Generator) -> FloatArray:
-    """Return 300 points of ``box``, as columns: corners among them."""
-    shares = np.hstack([rng.random((3, 200)), rng.integers(0, 2, (3, 100))])
-    points = box.lower[:, None] + shares * (box.upper - box.lower)[:, None]
-    return np.clip(points, box.lower[:, None], box.upper[:, None])
-
-
 def off(value: FloatArray) -> FloatArray:
     return np.asarray(1e-12 * (1.0 + np.abs(value)))
 
@@ -91,14 +88,7 @@ def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
     values = batch_values(network, inputs(box, rng))
-    for bounds in (
-        interval_bounds(network, box),
-        crown_bounds(network, box),
-        alpha_bounds(network, box),
-    ):
-        for interval, value in zip(bounds, values, strict=True):
-            assert np.all(interval.lower[:, None] <= value + off(value))
-            assert np.all(value - off(value) <= interval.upper[:, None])
+    assert_values_enclosed(network, box, values, off)
     for single, several in zip(network.values(values[0][:, 7]), values, strict=True):
         np.testing.assert_allclose(single, several[:, 7], rtol=1e-12, atol=1e-12)
 
@@ -128,7 +118,7 @@ def test_backward_bounds_of_narrow_boxes_are_exact_to_the_first_order(kind: str,
 def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    assert_boxes_enclose(network, box, lambda part: inputs(part, rng), off)
+    assert_boxes_enclose(network, box, rng, off)
 
 
 @every_kind

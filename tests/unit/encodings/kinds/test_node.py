@@ -3,11 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
-from tests.support.batch_enclosures import assert_boxes_enclose, assert_parts_agree
+from tests.support.batch_enclosures import (
+    assert_boxes_enclose,
+    assert_parts_agree,
+    assert_values_enclosed,
+    inputs,
+)
 from tests.support.random_networks import cube
 from tests.support.scipy_reference import optimum
 from verix_encodings import (
@@ -21,7 +27,6 @@ from verix_encodings import (
     Product as Products,
     Relu,
     SmoothFunction,
-    alpha_bounds,
     crown_bounds,
     encode,
     interval_bounds,
@@ -130,45 +135,32 @@ def some_box(rng: np.random.Generator) -> Interval:
     return Interval(*ends)
 
 
-def inputs(box: Interval, rng: np.random.Generator) -> FloatArray:
-    """Return 300 points of ``box``, as columns: corners among them."""
-    shares = np.hstack([rng.random((3, 200)), rng.integers(0, 2, (3, 100))])
-    points = box.lower[:, None] + shares * (box.upper - box.lower)[:, None]
-    return np.clip(points, box.lower[:, None], box.upper[:, None])
+def off(value: FloatArray) -> FloatArray:
+    return np.full(value.shape, 1e-12)
 
 
-every_kind = pytest.mark.parametrize("kind", KINDS)
-seeds = pytest.mark.parametrize("seed", range(5))
+every_run = pytest.mark.parametrize(("kind", "seed"), [*product(KINDS, range(5))])
 
 
-@every_kind
-@seeds
+@every_run
 def test_no_value_is_outside_of_its_bounds(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
     values = batch_values(network, inputs(box, rng))
-    crown = crown_bounds(network, box)
-    for bounds in (interval_bounds(network, box), crown, alpha_bounds(network, box)):
-        for interval, value in zip(bounds, values, strict=True):
-            assert np.all(interval.lower[:, None] <= value + 1e-12)
-            assert np.all(value - 1e-12 <= interval.upper[:, None])
+    assert_values_enclosed(network, box, values, off)
     one = values[0][:, 7]
     for single, several in zip(network.values(one), values, strict=True):
         np.testing.assert_allclose(single, several[:, 7], atol=1e-12)
 
 
-@every_kind
-@seeds
+@every_run
 def test_boxes_in_a_batch_have_bounds_of_their_own(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
-    assert_boxes_enclose(
-        network, box, lambda part: inputs(part, rng), lambda value: np.full(value.shape, 1e-12)
-    )
+    assert_boxes_enclose(network, box, rng, off)
 
 
-@every_kind
-@seeds
+@every_run
 def test_slopes_hold_or_say_nothing(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
@@ -187,16 +179,14 @@ def test_slopes_hold_or_say_nothing(kind: str, seed: int) -> None:
     assert np.isfinite(gradients).all()
 
 
-@every_kind
-@seeds
+@every_run
 def test_a_part_of_the_network_has_its_values(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)
     assert_parts_agree(network, crown_bounds(network, box), inputs(box, rng), rng)
 
 
-@every_kind
-@seeds
+@every_run
 def test_a_program_has_every_run_and_is_never_called_exact(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network, box = network_with(kind, rng), some_box(rng)

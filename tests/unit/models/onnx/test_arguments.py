@@ -13,7 +13,6 @@ from milp_verix.inputs import table_encoding
 from milp_verix.inputs.fitted import ARGUMENTS
 from milp_verix.models.onnx import table_model
 
-pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 
 from sklearn.base import BaseEstimator, clone, is_classifier

@@ -1,6 +1,7 @@
 """A model file as a whole: what it may look like, what is refused, and what it computes."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,8 +11,6 @@ from onnx import TensorProto, helper, numpy_helper
 from milp_verix import InputError, ModelError, check, load_network
 from milp_verix.models.onnx.graph import read_signature
 from tests.support.onnx_models import (
-    DOUBLE,
-    FLOAT,
     assert_agrees,
     build,
     dense,
@@ -51,20 +50,20 @@ def test_a_published_network_with_max_pools_is_checked() -> None:
     assert check(network, image, range(300, 340), epsilon=0.3).holds
 
 
+def products(
+    first: list[str], last: list[str], shape: Any, constants: dict[str, Any]
+) -> onnx.ModelProto:
+    """Return a model of two products, with ReLUs between them."""
+    nodes = [node("MatMul", first, ["h"]), node("Relu", ["h"], ["r"]), node("MatMul", last, ["y"])]
+    return build(nodes, inputs={"x": shape}, constants=constants)
+
+
 @pytest.mark.parametrize("shape", [(1, 3), ("batch", 3), (None, 3), (3,)])
 def test_where_the_batch_dimension_is_on_the_left(
     shape: tuple[object, ...], tmp_path: Path
 ) -> None:
-    model = build(
-        [
-            node("MatMul", ["x", "A"], ["h"]),
-            node("Relu", ["h"], ["r"]),
-            node("MatMul", ["r", "B"], ["y"]),
-        ],
-        inputs={"x": shape},
-        constants={"A": weights(3, 4), "B": weights(4, 2, seed=2)},
-    )
-    network = loaded(model, tmp_path)
+    constants = {"A": weights(3, 4), "B": weights(4, 2, seed=2)}
+    network = loaded(products(["x", "A"], ["r", "B"], shape, constants), tmp_path)
     assert network.input_shape == ((3,) if shape == (3,) else (1, 3))
     assert network.output_size == 2
     assert_agrees(network)
@@ -74,16 +73,8 @@ def test_where_the_batch_dimension_is_on_the_left(
 def test_where_the_batch_dimension_is_on_the_right(
     shape: tuple[object, ...], tmp_path: Path
 ) -> None:
-    model = build(
-        [
-            node("MatMul", ["A", "x"], ["h"]),
-            node("Relu", ["h"], ["r"]),
-            node("MatMul", ["B", "r"], ["y"]),
-        ],
-        inputs={"x": shape},
-        constants={"A": weights(4, 3), "B": weights(2, 4, seed=2)},
-    )
-    assert_agrees(loaded(model, tmp_path))
+    constants = {"A": weights(4, 3), "B": weights(2, 4, seed=2)}
+    assert_agrees(loaded(products(["A", "x"], ["B", "r"], shape, constants), tmp_path))
 
 
 def test_an_image_exported_with_its_channels_last(tmp_path: Path) -> None:
@@ -98,7 +89,7 @@ def test_an_image_exported_with_its_channels_last(tmp_path: Path) -> None:
         ],
         inputs={"x": ("batch", 5, 6, 3)},
         constants={"K": weights(2, 3, 3, 3), "A": weights(24, 4)},
-        elem=FLOAT,
+        elem=TensorProto.FLOAT,
     )
     network = loaded(model, tmp_path)
     assert network.input_shape == (1, 5, 6, 3)
@@ -106,7 +97,7 @@ def test_an_image_exported_with_its_channels_last(tmp_path: Path) -> None:
 
 
 def test_initializers_that_are_also_listed_as_inputs(tmp_path: Path) -> None:
-    model = dense(elem=FLOAT)
+    model = dense(elem=TensorProto.FLOAT)
     model.graph.input.extend(
         helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
         for tensor in model.graph.initializer
@@ -238,7 +229,7 @@ def test_an_input_of_another_shape_is_refused(x: object, tmp_path: Path) -> None
 
 
 def test_many_inputs_are_run_one_by_one(tmp_path: Path) -> None:
-    network = loaded(dense(elem=FLOAT), tmp_path)
+    network = loaded(dense(elem=TensorProto.FLOAT), tmp_path)
     xs = np.random.default_rng(0).random((5, 3), dtype=np.float32)
     many = network.evaluate_many(xs)
     assert many.dtype == np.float32
@@ -255,5 +246,5 @@ def test_float16_weights_are_taken_exactly(tmp_path: Path) -> None:
 
 
 def test_the_type_of_the_model_is_the_type_of_the_input(tmp_path: Path) -> None:
-    assert loaded(dense(elem=DOUBLE), tmp_path).dtype == np.float64
-    assert loaded(dense(elem=FLOAT), tmp_path).dtype == np.float32
+    assert loaded(dense(elem=TensorProto.DOUBLE), tmp_path).dtype == np.float64
+    assert loaded(dense(elem=TensorProto.FLOAT), tmp_path).dtype == np.float32

@@ -18,7 +18,6 @@ from milp_verix import (
 from milp_verix.models.onnx import table_model
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 
-pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
 
 from sklearn.base import is_classifier

@@ -164,26 +164,32 @@ def test_branches_that_meet_again(classes: int, seed: int) -> None:
     require_same(model(node), rng)
 
 
-def test_a_long_chain_of_equalities_with_one_shared_leaf() -> None:
-    count = 1200  # exporters write a set of categories like that
-    node = helper.make_node(
+def one_tree(leaves: dict[int, float], **columns: Any) -> onnx.NodeProto:
+    """Return a tree over feature 0 with one target; ``leaves`` have weights by their numbers."""
+    size, none = len(columns["modes"]), [0] * len(leaves)
+    columns |= {"treeids": [0] * size, "nodeids": [*range(size)], "featureids": [0] * size}
+    targets = {"target_treeids": none, "target_nodeids": [*leaves], "target_ids": none}
+    attributes = {f"nodes_{name}": column for name, column in columns.items()} | targets
+    return helper.make_node(
         "TreeEnsembleRegressor",
         ["x"],
         ["scores"],
         domain="ai.onnx.ml",
         n_targets=1,
-        nodes_treeids=[0] * (count + 2),
-        nodes_nodeids=[*range(count + 2)],
-        nodes_featureids=[0] * (count + 2),
-        nodes_modes=["BRANCH_EQ"] * count + ["LEAF"] * 2,
-        nodes_values=[*np.arange(count, dtype=float), 0.0, 0.0],
-        nodes_truenodeids=[count] * count + [0, 0],
-        nodes_falsenodeids=[*range(1, count), count + 1, 0, 0],
-        nodes_missing_value_tracks_true=[0] * (count + 2),
-        target_treeids=[0, 0],
-        target_nodeids=[count, count + 1],
-        target_ids=[0, 0],
-        target_weights=[1.0, -1.0],
+        nodes_missing_value_tracks_true=[0] * size,
+        target_weights=[*leaves.values()],
+        **attributes,
+    )
+
+
+def test_a_long_chain_of_equalities_with_one_shared_leaf() -> None:
+    count = 1200  # exporters write a set of categories like that
+    node = one_tree(
+        {count: 1.0, count + 1: -1.0},
+        modes=["BRANCH_EQ"] * count + ["LEAF"] * 2,
+        values=[*np.arange(count, dtype=float), 0.0, 0.0],
+        truenodeids=[count] * count + [0, 0],
+        falsenodeids=[*range(1, count), count + 1, 0, 0],
     )
     started = time.process_time()
     require_same(model(node), np.random.default_rng(0))
@@ -191,24 +197,12 @@ def test_a_long_chain_of_equalities_with_one_shared_leaf() -> None:
 
 
 def test_branches_that_meet_again_all_the_way_are_refused() -> None:
-    node = helper.make_node(
-        "TreeEnsembleRegressor",
-        ["x"],
-        ["scores"],
-        domain="ai.onnx.ml",
-        n_targets=1,
-        nodes_treeids=[0] * 31,
-        nodes_nodeids=[*range(31)],
-        nodes_featureids=[0] * 31,
-        nodes_modes=["BRANCH_LEQ"] * 30 + ["LEAF"],
-        nodes_values=[0.0] * 31,
-        nodes_truenodeids=[*range(1, 31), 0],
-        nodes_falsenodeids=[*range(1, 31), 0],
-        nodes_missing_value_tracks_true=[0] * 31,
-        target_treeids=[0],
-        target_nodeids=[30],
-        target_ids=[0],
-        target_weights=[1.0],
+    node = one_tree(
+        {30: 1.0},
+        modes=["BRANCH_LEQ"] * 30 + ["LEAF"],
+        values=[0.0] * 31,
+        truenodeids=[*range(1, 31), 0],
+        falsenodeids=[*range(1, 31), 0],
     )
     with pytest.raises(UnsupportedOperatorError, match="meet again have more than 1000000 nodes"):
         load_network(model(node))

@@ -201,24 +201,24 @@ def test_if_all_fail_the_last_error_is_raised(clock: WorkClock) -> None:
         portfolio(*engines).decide(claim(1e9))
 
 
-def test_an_engine_that_does_not_open_is_given_up(clock: WorkClock) -> None:
+@pytest.mark.parametrize(
+    ("error", "notes"),
+    [
+        (SolverUnavailableError("no licence"), ("auto gave gone up: no licence",)),
+        (NotInstalledError("scip is not installed"), ()),
+    ],
+    ids=["it is given up", "it is not installed and passed over without a word"],
+)
+def test_an_engine_that_does_not_open(
+    error: SolverUnavailableError, notes: tuple[str, ...], clock: WorkClock
+) -> None:
     def refuse() -> Any:
-        raise SolverUnavailableError("no licence")
+        raise error
 
     slow = Made(clock, "slow", 5.0)
     asked = Portfolio(candidate(slow), [Candidate("gone", refuse)])
     assert asked.decide(claim(1e9)).verdict.holds
-    assert asked.notes == ("auto gave gone up: no licence",)
-
-
-def test_a_solver_that_is_not_installed_is_passed_over_without_a_word(clock: WorkClock) -> None:
-    def refuse() -> Any:
-        raise NotInstalledError("scip is not installed")
-
-    slow = Made(clock, "slow", 5.0)
-    asked = Portfolio(candidate(slow), [Candidate("gone", refuse)])
-    assert asked.decide(claim(1e9)).verdict.holds
-    assert asked.notes == ()
+    assert asked.notes == notes
 
 
 def test_engines_that_open_late_are_prepared(clock: WorkClock) -> None:

@@ -22,6 +22,7 @@ from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import fewest
 from tests.support.installed_solvers import SLOW
+from tests.support.interrupts import interrupt
 from tests.support.onnx_models import build, node
 
 
@@ -129,9 +130,6 @@ def test_known_points_give_counterfactuals_where_no_time_is_left(
 
 
 def test_an_interrupt_leaves_an_explanation_and_a_bound() -> None:
-    def interrupt(_state: MinimumProgress) -> None:
-        raise KeyboardInterrupt
-
     found = minimum(network(), images()[15], epsilon=0.1, progress=interrupt)
     assert found.statistics.stopped == "interrupted"
     assert found.lower_bound is not None

@@ -26,6 +26,7 @@ from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import IMAGES, MODEL, images, network
 from tests.support.exhaustive_explanations import cheapest
+from tests.support.interrupts import interrupt
 from tests.support.searches import begin_with_everything
 
 
@@ -271,9 +272,6 @@ def test_features_are_given_by_names_too(tmp_path: Path) -> None:
 def test_an_interrupt_before_must_not_is_proven_claims_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(Oracle, "check", interrupt)
     with pytest.raises(KeyboardInterrupt):
         minimum(network(), images()[15], epsilon=0.1, must_not=[0])
@@ -293,10 +291,7 @@ def test_an_interrupt_among_the_last_counterfactuals_leaves_features_unknown(
     monkeypatch.setattr(Explainer, "first", begin_with_everything)
     least = minimum(network(), images()[15], epsilon=0.1, must=[0])
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Explainer, step, interrupted)
+    monkeypatch.setattr(Explainer, step, interrupt)
     found = minimum(network(), images()[15], epsilon=0.1, must=[0])
     assert found.statistics.stopped == "interrupted"
     assert (found.size, found.lower_bound) == (least.size, least.lower_bound)

@@ -40,6 +40,11 @@ def _of_positive(operator: str, *inputs: str, **attributes: object) -> Case:
     )
 
 
+def _of_eight_times(operator: str) -> Case:
+    nodes = [node("Mul", ["x", "eight"], ["z"]), node(operator, ["z"], ["y"])]
+    return nodes, (2, 3), {"eight": np.array(8.0)}, 17
+
+
 def _of(
     operator: str, *more: str, opset: int = 17, shape: tuple[int, ...] = (2, 3, 4), **a: object
 ) -> Case:
@@ -122,12 +127,7 @@ CASES: dict[str, Case] = {
     "cumulative sum, backwards without itself": _of("CumSum", "axis", exclusive=1, reverse=1),
     "sin": _of("Sin"),
     "cos": _of("Cos"),
-    "hard swish": (
-        [node("Mul", ["x", "eight"], ["z"]), node("HardSwish", ["z"], ["y"])],
-        (2, 3),
-        {"eight": np.array(8.0)},
-        17,
-    ),
+    "hard swish": _of_eight_times("HardSwish"),
     "log": _of_positive("Log"),
     "sqrt": _of_positive("Sqrt"),
     "reciprocal": _of_positive("Reciprocal"),
@@ -222,24 +222,9 @@ CASES: dict[str, Case] = {
     "reduce sum of squares": _of("ReduceSumSquare", axes=[0, 2]),
     "reduce log sum exp": _of("ReduceLogSumExp", axes=[2]),
     "reduce product": _of("ReduceProd", axes=[2]),
-    "floor": (
-        [node("Mul", ["x", "eight"], ["z"]), node("Floor", ["z"], ["y"])],
-        (2, 3),
-        {"eight": np.array(8.0)},
-        17,
-    ),
-    "ceil": (
-        [node("Mul", ["x", "eight"], ["z"]), node("Ceil", ["z"], ["y"])],
-        (2, 3),
-        {"eight": np.array(8.0)},
-        17,
-    ),
-    "round": (
-        [node("Mul", ["x", "eight"], ["z"]), node("Round", ["z"], ["y"])],
-        (2, 3),
-        {"eight": np.array(8.0)},
-        17,
-    ),
+    "floor": _of_eight_times("Floor"),
+    "ceil": _of_eight_times("Ceil"),
+    "round": _of_eight_times("Round"),
     "sign": _of("Sign"),
     "thresholded relu": _of("ThresholdedRelu", alpha=0.3),
     "shrink that jumps": _of("Shrink", bias=0.1, lambd=0.4),
@@ -368,6 +353,13 @@ GELU = [
     node("Erf", ["d"], ["e"]),
     node("Add", ["e", "one"], ["o"]),
 ]
+GELU_BY_TANH = [
+    node("Mul", ["c", "cubic"], ["k"]),
+    node("Add", ["x", "k"], ["i"]),
+    node("Mul", ["i", "scale"], ["j"]),
+    node("Tanh", ["j"], ["t"]),
+    node("Add", ["t", "one"], ["o"]),
+]
 CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
     "gelu of PyTorch": (
         [*GELU, node("Mul", ["x", "o"], ["m"]), node("Mul", ["m", "half"], ["y"])],
@@ -384,11 +376,7 @@ CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
     "gelu by tanh": (
         [
             node("Pow", ["x", "three"], ["c"]),
-            node("Mul", ["c", "cubic"], ["k"]),
-            node("Add", ["x", "k"], ["i"]),
-            node("Mul", ["i", "scale"], ["j"]),
-            node("Tanh", ["j"], ["t"]),
-            node("Add", ["t", "one"], ["o"]),
+            *GELU_BY_TANH,
             node("Mul", ["x", "half"], ["h"]),
             node("Mul", ["h", "o"], ["y"]),
         ],
@@ -398,11 +386,7 @@ CHAINS: dict[str, tuple[list[onnx.NodeProto], str]] = {
         [
             node("Mul", ["x", "x"], ["s"]),
             node("Mul", ["s", "x"], ["c"]),
-            node("Mul", ["c", "cubic"], ["k"]),
-            node("Add", ["x", "k"], ["i"]),
-            node("Mul", ["i", "scale"], ["j"]),
-            node("Tanh", ["j"], ["t"]),
-            node("Add", ["t", "one"], ["o"]),
+            *GELU_BY_TANH,
             node("Mul", ["x", "o"], ["h"]),
             node("Mul", ["h", "half"], ["y"]),
         ],

@@ -178,22 +178,24 @@ def test_space_to_depth(tmp_path: Path) -> None:
     assert_runs(tmp_path, operator, shape=(2, 3, 4, 6), elem=FLOAT)
 
 
+def assert_resizes(
+    tmp_path: Path, shape: tuple[int, ...], sizes: list[int], *, coordinates: str, **modes: str
+) -> None:
+    """Assert that an input of ``shape`` is resized to ``sizes`` as onnxruntime does it."""
+    modes["coordinate_transformation_mode"] = coordinates
+    resize = node("Resize", ["x", "", "", "sizes"], ["y"], **modes)
+    constants = {"sizes": np.array(sizes)}
+    assert_runs(tmp_path, resize, shape=shape, constants=constants, elem=FLOAT)
+
+
 @pytest.mark.parametrize(
     "coordinates", ["asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"]
 )
 @pytest.mark.parametrize("rounding", ["round_prefer_floor", "floor", "ceil"])
 @pytest.mark.parametrize("sizes", [[1, 1, 6, 8], [1, 1, 5, 7], [1, 1, 2, 3], [1, 1, 9, 1]])
 def test_resize_to_sizes(tmp_path: Path, coordinates: str, rounding: str, sizes: list[int]) -> None:
-    resize = node(
-        "Resize",
-        ["x", "", "", "sizes"],
-        ["y"],
-        mode="nearest",
-        coordinate_transformation_mode=coordinates,
-        nearest_mode=rounding,
-    )
-    constants = {"sizes": np.array(sizes)}
-    assert_runs(tmp_path, resize, shape=(1, 1, 3, 4), constants=constants, elem=FLOAT)
+    modes = {"mode": "nearest", "nearest_mode": rounding}
+    assert_resizes(tmp_path, (1, 1, 3, 4), sizes, coordinates=coordinates, **modes)
 
 
 @pytest.mark.parametrize("coordinates", ["asymmetric", "half_pixel", "align_corners"])
@@ -225,15 +227,7 @@ def test_resize_by_scales(tmp_path: Path, coordinates: str, scales: list[float])
 )
 @pytest.mark.parametrize("sizes", [[1, 2, 6, 8], [1, 2, 5, 7], [1, 2, 2, 3], [1, 2, 9, 1]])
 def test_resize_linearly(tmp_path: Path, coordinates: str, sizes: list[int]) -> None:
-    resize = node(
-        "Resize",
-        ["x", "", "", "sizes"],
-        ["y"],
-        mode="linear",
-        coordinate_transformation_mode=coordinates,
-    )
-    constants = {"sizes": np.array(sizes)}
-    assert_runs(tmp_path, resize, shape=(1, 2, 3, 4), constants=constants, elem=FLOAT)
+    assert_resizes(tmp_path, (1, 2, 3, 4), sizes, mode="linear", coordinates=coordinates)
 
 
 @pytest.mark.parametrize("seed", range(150))
