@@ -60,7 +60,7 @@ def explain(
     feature_names: Sequence[str] | None = None, label: ClassLike | None = None,
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
     image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
-    order: OrderLike = "influence", transformation: str = "reversal", traversal: str = "galloping",
+    order: OrderLike = "auto", transformation: str = "reversal", traversal: str = "galloping",
     solver: str | Solver = "auto", exactness: str = "exact", time_limit: float | None = None,
     check_time_limit: float | None = None, memory: float | str | None = None, seed: int = 0,
     threads: int = 1, bounds: BoundMethod | str = "auto", segments: int = 6,
@@ -89,10 +89,10 @@ def explain(
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
-        order: ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
-            ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-            :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by the
-            sequential one, with a note.
+        order: ``"auto"``, ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
+            ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
+            features; see :mod:`milp_verix.searches.order`. An order whose bounds do not exist is
+            replaced by the sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are made; the explanation is the same, see :mod:`milp_verix.searches.strategies`.

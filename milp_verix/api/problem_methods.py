@@ -108,7 +108,7 @@ class Problem(ProblemData):
 
     @answered("explain", by="searches.explain_search.explain_problem")
     def explain(
-        self, *, order: OrderLike = "influence", transformation: str = "reversal",
+        self, *, order: OrderLike = "auto", transformation: str = "reversal",
         traversal: str = "galloping", search: Search = USUAL,
         progress: Callable[[Progress], None] | None = None,
         snapshots: Callable[[Callable[[], Explanation]], None] | None = None,

@@ -262,8 +262,8 @@ SEARCH: tuple[Option, ...] = (  # how an answer is looked for
 )
 
 OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question and the search
-    Option("order", "OrderLike", '"influence"', ANYTHING, ("explain", "many"),
-        """``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
+    Option("order", "OrderLike", '"auto"', ANYTHING, ("explain", "many"),
+        """``"auto"``, ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
         ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
         :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by
         the sequential one, with a note.""", _ORDER),

@@ -68,7 +68,8 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
     """The walk through the features of one problem by the traversal ``strategy``.
 
     ``order`` and ``traversed``, with features decided elsewhere, serve until ``order_by`` has made
-    the order; it is None from then on, or from the start.
+    the order; it is None from then on, or from the start. With ``tries`` other orders are tried
+    where many neurons are undecided.
     """
 
     oracle: Oracle
@@ -77,6 +78,7 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
     order: Order
     traversed: Traversal
     order_by: OrderMaker | None
+    tries: bool = False
 
     def _search(self) -> None:
         if not self.traversed.remaining:
@@ -85,6 +87,10 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
         whole = self.oracle.prepare(deadline)
         if self.order_by is not None:
             self.order = self.order_by(deadline, whole)
+            if self.tries and self.oracle.many_open:
+                from milp_verix.searches.total_influence import furthest
+
+                self.order = furthest(request.problem, deadline, whole, self.order)
             self.traversed = Traversal(self.order.permutation, self.traversed.irrelevant)
             self.order_by = None
         limit, tell, show = request.check_limit, self.tell, self.show
@@ -185,7 +191,7 @@ def explanation_of(
 def explain_problem(
     problem: ProblemData,
     *,
-    order: OrderLike = "influence",
+    order: OrderLike = "auto",
     transformation: str = "reversal",
     traversal: str = "galloping",
     search: Search = USUAL,
@@ -214,7 +220,8 @@ def explain_problem(
             why = f"the run ended before the order {order!r} was known"
             chosen = without_order(problem.features.count, why)
             traversed, make = Traversal(chosen.permutation), noted
-        run = ExplainSearch(oracle, request, traversal, chosen, traversed, make)
+        tries = isinstance(order, str) and order == "auto"
+        run = ExplainSearch(oracle, request, traversal, chosen, traversed, make, tries)
         return run.run(progress, snapshots).of(problem)
 
 

@@ -57,13 +57,13 @@ def influence(
     ``whole`` has the bounds over that ball, if these are known. Raises ``OutOfTimeError`` at the
     ``deadline``, and if these bounds were not finished.
     """
-    contested = _contested(problem, deadline, whole)
-    margins = contested.margins
+    found = contested(problem, deadline, whole)
+    margins = found.margins
     if margins.stepped:
         return _alone(problem, margins, deadline)
     every = unit_rows(range(margins.output_size), margins.output_size)
-    form = upper_form(margins, contested.bounds, len(margins.nodes), every)
-    return _shares(problem, margins, dense(form.coefficients))
+    form = upper_form(margins, found.bounds, len(margins.nodes), every)
+    return shares(problem, margins, rises_of(problem, dense(form.coefficients)))
 
 
 def adaptive(
@@ -76,7 +76,7 @@ def adaptive(
     mean ranking over the rounds. No program is solved. ``whole`` and the errors are those of
     :func:`influence`.
     """
-    margins = _contested(problem, deadline, whole).margins
+    margins = contested(problem, deadline, whole).margins
     if margins.stepped:
         return _alone(problem, margins, deadline)
     ranking, rounds = influence(problem, deadline, whole), []
@@ -84,12 +84,12 @@ def adaptive(
         order = np.argsort(ranking, kind="stable").tolist()
         points = _worst_points(problem, margins, order, deadline)
         slopes = [gradient(margins, j, point) for j, point in enumerate(points)]
-        rounds.append(_shares(problem, margins, np.array(slopes)))
+        rounds.append(shares(problem, margins, rises_of(problem, np.array(slopes))))
         ranking = np.mean(rounds, axis=0)
     return ranking
 
 
-def _contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
+def contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
     """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
     if whole is None:
         deadline.require_time()
@@ -100,14 +100,19 @@ def _contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None
     return whole.only((upper >= 0) | (upper == upper.max()))
 
 
-def _shares(problem: ProblemData, margins: Network, slopes: FloatArray) -> FloatArray:
-    """Return the influence of each feature, given slopes of each margin, shape (m, d)."""
+def rises_of(problem: ProblemData, slopes: FloatArray) -> FloatArray:
+    """Return how far each coordinate raises each margin by its ``slopes``; both (m, d)."""
     x, outer = problem.x.astype(np.float64), problem.ball.outer
-    distance = np.maximum(-margins.evaluate(x), _LEAST_DISTANCE)
     with np.errstate(over="ignore"):  # beyond float64 is infinite, and comes last
-        rises = np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
-        shares = problem.features.totals(rises) / distance[:, None]
-    return np.asarray(shares.max(axis=0))
+        return np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
+
+
+def shares(problem: ProblemData, margins: Network, rises: FloatArray) -> FloatArray:
+    """Return the influence of each feature, given the rises of margins, shape (m, d)."""
+    distance = np.maximum(-margins.evaluate(problem.x.astype(np.float64)), _LEAST_DISTANCE)
+    with np.errstate(over="ignore"):
+        found = problem.features.totals(rises) / distance[:, None]
+    return np.asarray(found.max(axis=0))
 
 
 def _alone(problem: ProblemData, margins: Network, deadline: Deadline) -> FloatArray:
@@ -189,7 +194,17 @@ def rises(
 
 
 TRANSFORMATIONS = ("reversal", "deletion")
-ORDERS = ("influence", "adaptive", "sensitivity", *BOUND_ORDERS, "random", "sequential")
+ORDERS = (
+    "auto",
+    "influence",
+    "boundary_influence",
+    "total_influence",
+    "adaptive",
+    "sensitivity",
+    *BOUND_ORDERS,
+    "random",
+    "sequential",
+)
 _LARGEST = 1e300  # of the scores that results hold
 
 
@@ -251,9 +266,15 @@ def resolve_order(
             if order in BOUND_ORDERS:
                 return _by_bounds(problem, order, deadline, whole)
             if order == "sensitivity":
-                return _ascending(order, sensitivity(problem, transformation, deadline))
-            by_influence = influence if order == "influence" else adaptive
-            return _ascending(order, by_influence(problem, deadline, whole))
+                return ascending(order, sensitivity(problem, transformation, deadline))
+            if order == "adaptive":
+                return ascending(order, adaptive(problem, deadline, whole))
+            first = ascending("influence", influence(problem, deadline, whole))
+            if order in ("auto", "influence"):
+                return first
+            from milp_verix.searches.total_influence import at_boundary
+
+            return at_boundary(order, problem, deadline, whole, first)
         except OutOfTimeError:
             why = f"the time limit passed before the order {order!r} was known"
         except OverflowError as error:
@@ -306,7 +327,7 @@ def _by_bounds(
     scores = rises(problem, order, turn.tolist(), deadline)
     unknown = np.isnan(scores)
     if not unknown.any():
-        return _ascending(order, scores)
+        return ascending(order, scores)
     ties = np.where(unknown, np.argsort(turn), features)
     note = (
         f"there was time for the bounds of {np.sum(~unknown)} of {features.size} features: in the "
@@ -315,7 +336,8 @@ def _by_bounds(
     return Order(order, tuple(np.lexsort((ties, scores)).tolist()), notes=(note,))
 
 
-def _ascending(name: str, scores: FloatArray) -> Order:
+def ascending(name: str, scores: FloatArray) -> Order:
+    """Return the order of features by ascending ``scores``."""
     # what is no number comes last
     scores = np.clip(np.nan_to_num(scores, nan=_LARGEST), -_LARGEST, _LARGEST)
     ascending = np.argsort(scores, kind="stable")

@@ -32,20 +32,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from milp_verix.base.clock import Deadline, Limit, OutOfTimeError
+from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
 from milp_verix.base.errors import require_one_of
 from milp_verix.base.number_text import counted
 from milp_verix.oracle.engines.engine import unwatched
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import BOUNDS_ALONE, TIME_LIMIT, Answer, Stage, Verdict
+from verix_encodings.work import worked
 
 # shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
 # instead of 2 % that doubles (`59c5582` in benchmarks/history.md), the others are not measured
 _BLOCK_SHARE, _LONGEST_BLOCK = 0.1, 10.0
-_DEEP_SHARE = 0.3  # of a block where many neurons are undecided
-_FEW = 0.05  # of the irrelevant features; not measured
 _SHARES = (1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64)  # of a feature, after so many that ran out of it
 _SHORTEST_SLICE = 0.1
+_FIRST_RUNG = 0.2
+_SHRUNK, _REST = 0.4, 0.12  # of a block that failed, of what is left where a rung ends
 _ATTACK_SHARE = 0.05
 _RESERVE = 0.1  # for the last attack, and the checks after it
 _GROWN = 1.1  # the irrelevant features since the last attack, for another one
@@ -60,8 +61,9 @@ class Traversal:
     decided. Features whose checks ran out of their slice
     of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
-    infinite if the check's own limit ended it. ``attacked_with`` is the number of irrelevant
-    features at the last attack. ``needed`` is a proven lower bound on the size of any explanation.
+    infinite if the check's own limit ended it. ``rung`` is the slice of the ladder's last rung, in
+    a search that ``began`` at this reading of the clock of work. ``attacked_with`` is the number of
+    irrelevant features at the last attack. ``needed`` is a proven lower bound on the size of any explanation.
     ``activity`` is what goes on now, in words.
     """
 
@@ -75,6 +77,8 @@ class Traversal:
     tried: dict[int, float] = field(default_factory=dict)
     in_a_row: int = 0
     sliced: float = math.inf
+    rung: float = 0.0
+    began: int = field(default_factory=worked)
     attacked_with: int = -1
     needed: int = 0
     activity: str = ""
@@ -132,20 +136,28 @@ class Walk:
         features = [f for f in self.state.remaining if f not in self.state.postponed]
         return tuple(sorted(features, key=lambda feature: tried.get(feature, 0.0)))
 
-    def check(self, features: Sequence[int], *, bounds_only: bool = False) -> Verdict:
-        """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late."""
+    def check(
+        self,
+        features: Sequence[int],
+        *,
+        bounds_only: bool = False,
+        part: float | None = None,
+    ) -> Verdict:
+        """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late.
+
+        It takes ``part`` seconds of work at most; by default a share of the work left.
+        """
         if not self.oracle.proven:
             self.deadline.require_time()
         free = self.oracle.problem.features.coordinates([*self.state.irrelevant, *features])
         # a pass of bounds that ends early decides nothing
         bounding = bounds_only or self.oracle.exactness == "bounds"
-        part = math.inf if bounding else self._slice(features)
+        if part is None:
+            part = math.inf if bounding else self._slice(features)
         most = self.deadline.limited(self.check_limit)
         with self._doing("bounding" if bounds_only else "checking", len(features)):
             if bounds_only:
                 verdict = self.oracle.check_by_bounds(free, most)
-            elif len(features) > 1 and self.oracle.many_open:
-                verdict = self.oracle.check(free, most.within(part), self._block)
             else:
                 verdict = self.oracle.check(free, most.within(part))
         self.state.sliced = part if self.deadline.passed() or not most.passed() else math.inf
@@ -155,21 +167,23 @@ class Walk:
         """Return the seconds for a check: a share of the work left, or twice the last slice."""
         left = self.deadline.left
         if len(features) > 1:
-            # deeper bounds for a block serve all smaller ones
-            return max(_DEEP_SHARE * left, self._block) if self.oracle.many_open else self._block
+            return max(min(_BLOCK_SHARE * left, _LONGEST_BLOCK), _SHORTEST_SLICE)
         share = _SHARES[min(self.state.in_a_row, len(_SHARES) - 1)] * left
         before = max((self.state.tried.get(feature, 0.0) for feature in features), default=0.0)
         return max(share, 2 * before, _SHORTEST_SLICE)
 
-    @property
-    def _block(self) -> float:
-        """The seconds of work for the search of a block: smaller blocks find the same."""
-        return max(min(_BLOCK_SHARE * self.deadline.left, _LONGEST_BLOCK), _SHORTEST_SLICE)
+    def climb_rung(self) -> tuple[float, bool]:
+        """Return the seconds of work of the next rung, and whether it is the last that fits."""
+        state, most = self.state, min(self.deadline.left / 2, self.check_limit.work)
+        first = max(_FIRST_RUNG, elapsed_work(state.began) / 2)
+        wanted = 2 * state.rung if state.rung else first
+        state.rung = max(min(wanted, most), _SHORTEST_SLICE)
+        return state.rung, 2 * wanted > most
 
-    def resumes(self, count: int) -> bool:
-        """Return whether to resume a late check of ``count`` more: few, where searches are kept."""
-        few = count <= _FEW * len(self.state.irrelevant)
-        return few and self.state.sliced < math.inf and self.oracle.many_open
+    def settle_flips(self) -> None:
+        """Keep the features left that known points keep; raises ``OutOfTimeError``."""
+        for feature, verdict in self.flipped().items():
+            self.settle([feature], verdict)
 
     def flipped(self) -> dict[int, Verdict]:
         """Return the features left that known points keep; raises ``OutOfTimeError``."""
@@ -319,32 +333,22 @@ def galloping(walk: Walk) -> None:
     _free_by_bounds(walk, len(walk.remaining))
     if walk.oracle.exactness != "exact":
         walk.attack(walk.remaining)
+    if walk.oracle.exactness == "exact" and walk.oracle.many_open:
+        walk.attack(walk.remaining)
+        _ladder(walk)
+        return
     # bounds alone decide one feature as well as a block
     last, most = 0, 1 if walk.oracle.exactness == "bounds" else len(walk.remaining)
-    again = False
     while walk.remaining:
-        for feature, verdict in walk.flipped().items():
-            walk.settle([feature], verdict)
+        walk.settle_flips()
         _free_by_bounds(walk, 1)
         if not walk.remaining:
             return
         expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
         before = len(walk.state.irrelevant)
-        block = walk.remaining[: min(expected or max(1, 2 * last), most)]
-        verdict, beyond = walk.check(block), None
-        while verdict.violated and len(block) > 1:
-            length, shorter = walk.oracle.shortest_violated(
-                walk.state.irrelevant, block, verdict, walk.deadline
-            )
-            beyond, block = (block[length - 1], shorter), block[: length - 1]
-            if block:
-                verdict = walk.check(block)
-        open_ = _settle_front(walk, block, verdict, beyond)
+        open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
         last = len(walk.state.irrelevant) - before
-        # a part of a small block is hardly easier: the search for the block goes on, once
-        again = bool(open_) and not again and walk.resumes(open_)
-        if not again:
-            most = max(1, open_ // 4) if open_ else max(most, 2 * last)
+        most = max(1, open_ // 4) if open_ else max(most, 2 * last)
         if open_:
             # programs are dear here: attacks need none
             walk.attack(walk.remaining)
@@ -362,6 +366,58 @@ def _free_by_bounds(walk: Walk, block: int) -> None:
         else:
             growing = False
             block //= 2
+
+
+def _ladder(walk: Walk) -> None:
+    """Decide the features left by blocks, with slices of work that double from rung to rung.
+
+    A block that is too large costs one slice; on each rung blocks double as long as they are freed,
+    then shrink to a part of what failed. A rung ends where little of what is left is not known to
+    be too much for its slice, unless it has freed nothing; all rungs together cost about what the
+    last one does, on which single features that stay open are postponed.
+    """
+    while walk.remaining:
+        slice_, last = walk.climb_rung()
+        walk.settle_flips()
+        beyond, failed, held = len(walk.remaining) + 1, False, 0
+        length = max(len(walk.remaining) // 4, 1)
+        while beyond > 1 and walk.remaining:
+            left = len(walk.remaining)
+            if held and not last and beyond - 1 <= _REST * left:
+                break
+            block = walk.remaining[: min(length, beyond - 1, left)]
+            open_ = _decide_front(walk, block, slice_, postpones=last)
+            gone = left - len(walk.remaining)
+            held += gone > 0
+            failed |= gone < len(block)
+            if open_:
+                beyond, length = open_, max(int(_SHRUNK * open_), 1)
+            else:
+                beyond -= gone
+                length = 2 * length if not failed else max(int(_SHRUNK * (beyond - 1)), 1)
+        walk.attack(walk.remaining)
+
+
+def _decide_front(
+    walk: Walk, block: tuple[int, ...], part: float | None = None, *, postpones: bool = True
+) -> int:
+    """Decide a block, or what comes before the first of its features that is found to be needed.
+
+    Returns the length of what stays open, or 0. Without ``postpones`` a single feature that stays
+    open is left as it is.
+    """
+    verdict, beyond = walk.check(block, part=part), None
+    while verdict.violated and len(block) > 1:
+        length, shorter = walk.oracle.shortest_violated(
+            walk.state.irrelevant, block, verdict, walk.deadline
+        )
+        beyond, block = (block[length - 1], shorter), block[: length - 1]
+        if block:
+            verdict = walk.check(block, part=part)
+    late = len(block) == 1 and verdict.reason == TIME_LIMIT and walk.state.sliced < math.inf
+    if late and not postpones:
+        return 1
+    return _settle_front(walk, block, verdict, beyond)
 
 
 def _settle_front(

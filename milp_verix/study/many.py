@@ -42,7 +42,7 @@ def explain_many(
     features: FeaturesLike = None, feature_names: Sequence[str] | None = None,
     label: ClassLike | None = None, against: ClassLike | Sequence[ClassLike] | None = None,
     output: int | None = None, image_shape: Sequence[int] | None = None,
-    inputs: Inputs | Sequence[Feature] | None = None, order: OrderLike = "influence",
+    inputs: Inputs | Sequence[Feature] | None = None, order: OrderLike = "auto",
     transformation: str = "reversal", traversal: str = "galloping", costs: CostsLike = None,
     must: str | Sequence[str | int] = (), must_not: str | Sequence[str | int] = (),
     gap: float = 0.0, method: str = "scenarios", master: str = "auto",
