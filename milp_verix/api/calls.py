@@ -89,10 +89,12 @@ def explain(
         output: the output that a regression is about.
         image_shape: the shape in which a flat input is an image.
         inputs: a description of the input, :class:`milp_verix.Inputs` or its features.
-        order: ``"auto"``, ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``,
-            ``"bound_crown"``, ``"margin"``, ``"random"``, ``"sequential"``, or a list of all
-            features; see :mod:`milp_verix.searches.order`. An order whose bounds do not exist is
-            replaced by the sequential one, with a note.
+        order: ``"auto"``, ``"influence"``, ``"boundary_influence"``, ``"total_influence"``,
+            ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``, ``"margin"``,
+            ``"random"``, ``"sequential"``, or a list of all features; see
+            :mod:`milp_verix.searches.order`. ``"auto"`` is ``"influence"``; where many neurons are
+            undecided, it is that of the first three by which bounds free the most features. An
+            order whose bounds do not exist is replaced by the sequential one, with a note.
         transformation: ``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.
         traversal: ``"galloping"``, ``"sequential"``, ``"binary"`` or ``"quickxplain"``: which
             checks are made; the explanation is the same, see :mod:`milp_verix.searches.strategies`.

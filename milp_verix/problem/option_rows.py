@@ -110,7 +110,8 @@ _DESCRIBED = Line("FILE",
     .json file of values by name, or a row of a table, such as table.csv:0 for the
     first.""", "path")
 
-_ORDER = Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
+_ORDER = Line("auto|influence|boundary_influence|total_influence|adaptive|sensitivity|bound|"
+    "bound_crown|margin|random|sequential|FILE",
     "Traversal order; FILE is a .npy or .json list of all features.", "order", SEARCHING)
 _TRANSFORMATION = Line("reversal|deletion", "For the order sensitivity.", "text", SEARCHING)
 _TRAVERSAL = Line("galloping|sequential|binary|quickxplain", "Which checks are made.", "text",
@@ -263,10 +264,12 @@ SEARCH: tuple[Option, ...] = (  # how an answer is looked for
 
 OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question and the search
     Option("order", "OrderLike", '"auto"', ANYTHING, ("explain", "many"),
-        """``"auto"``, ``"influence"``, ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``,
-        ``"margin"``, ``"random"``, ``"sequential"``, or a list of all features; see
-        :mod:`milp_verix.searches.order`. An order whose bounds do not exist is replaced by
-        the sequential one, with a note.""", _ORDER),
+        """``"auto"``, ``"influence"``, ``"boundary_influence"``, ``"total_influence"``,
+        ``"adaptive"``, ``"sensitivity"``, ``"bound"``, ``"bound_crown"``, ``"margin"``,
+        ``"random"``, ``"sequential"``, or a list of all features; see
+        :mod:`milp_verix.searches.order`. ``"auto"`` is ``"influence"``; where many neurons are
+        undecided, it is that of the first three by which bounds free the most features. An order
+        whose bounds do not exist is replaced by the sequential one, with a note.""", _ORDER),
     Option("transformation", "str", '"reversal"', TEXT, ("explain", "many"),
         """``"reversal"`` or ``"deletion"``, for the order ``"sensitivity"``.""", _TRANSFORMATION),
     Option("traversal", "str", '"galloping"', TEXT, ("explain", "many"),

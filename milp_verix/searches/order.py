@@ -23,6 +23,9 @@ The first two are those of VeriX+ (Wu, Li, Wu, Barrett, 2024, arXiv:2409.03060):
 in descending order of the lower bound on the predicted class's score. Its authors' program takes
 intervals for dense networks and CROWN for convolutional ones. ``margin`` knows the rivals, too.
 A run of affine operators counts as one layer.
+
+``boundary_influence`` and ``total_influence`` are made where CROWN fails to prove a prefix of the
+order by influence (:mod:`milp_verix.searches.total_influence`).
 """
 
 from collections.abc import Callable, Sequence
@@ -267,14 +270,7 @@ def resolve_order(
                 return _by_bounds(problem, order, deadline, whole)
             if order == "sensitivity":
                 return ascending(order, sensitivity(problem, transformation, deadline))
-            if order == "adaptive":
-                return ascending(order, adaptive(problem, deadline, whole))
-            first = ascending("influence", influence(problem, deadline, whole))
-            if order in ("auto", "influence"):
-                return first
-            from milp_verix.searches.total_influence import at_boundary
-
-            return at_boundary(order, problem, deadline, whole, first)
+            return _by_influence(problem, order, deadline, whole)
         except OutOfTimeError:
             why = f"the time limit passed before the order {order!r} was known"
         except OverflowError as error:
@@ -315,6 +311,19 @@ def sensitivity(
         transformed[group] = changed_to[group]
         scores[index] = problem.question.confidence_drop(before, network.outputs_at(transformed))
     return scores
+
+
+def _by_influence(
+    problem: ProblemData, order: str, deadline: Deadline, whole: WholeBall | None
+) -> Order:
+    if order == "adaptive":
+        return ascending(order, adaptive(problem, deadline, whole))
+    first = ascending("influence", influence(problem, deadline, whole))
+    if order in ("auto", "influence"):
+        return first
+    from milp_verix.searches.total_influence import at_boundary
+
+    return at_boundary(order, problem, deadline, whole, first)
 
 
 def _by_bounds(

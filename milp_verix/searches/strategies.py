@@ -7,7 +7,8 @@
 and ``A`` is locally minimal. A strategy, which users name by ``traversal``, is a function that
 walks through the features; :class:`Traversal` holds what is decided so far. ``sequential`` is the
 loop of the paper; ``binary`` and ``quickxplain`` ask about halves; ``galloping`` asks about as many
-features at once as known points and bounds suggest. If the oracle decides every check, each finds
+features at once as known points and bounds suggest, and where many neurons are undecided about
+blocks in slices of work that double. If the oracle decides every check, each finds
 the ``B`` of Algorithm 1: a block is freed only as a whole, and a feature is kept only once all
 features before it are decided.
 
@@ -63,7 +64,8 @@ class Traversal:
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
     infinite if the check's own limit ended it. ``rung`` is the slice of the ladder's last rung, in
     a search that ``began`` at this reading of the clock of work. ``attacked_with`` is the number of
-    irrelevant features at the last attack. ``needed`` is a proven lower bound on the size of any explanation.
+    irrelevant features at the last attack. ``needed`` is a proven lower bound on the size of any
+    explanation.
     ``activity`` is what goes on now, in words.
     """
 

@@ -82,7 +82,7 @@ def status_keys(shown: Collection[Coloured]) -> dict[str, str]:
 
 def sensitivity_label(explanation: Explanation) -> str:
     """Return the meaning of the sensitivity of a feature, which its order gives it."""
-    if explanation.order in ("influence", "adaptive"):
+    if explanation.order == "adaptive" or explanation.order.endswith("influence"):
         named = "another prediction" if explanation.against is None else rivals_text(explanation)
         return f"estimated share of the way to {named}"
     if explanation.order == "margin":

@@ -170,7 +170,7 @@ def test_a_custom_order_that_is_no_permutation_is_refused(given: Any, tmp_path: 
 
 def test_unknown_names_are_refused_with_the_known_ones(tmp_path: Path) -> None:
     problem = posed(tmp_path)
-    with pytest.raises(InputError, match="'backwards'; choose one of influence, adaptive"):
+    with pytest.raises(InputError, match="'backwards'; choose one of auto, influence"):
         make_order(problem, "backwards")
     with pytest.raises(InputError, match="'mirror'; choose one of reversal, deletion"):
         make_order(problem, "sensitivity", transformation="mirror")
