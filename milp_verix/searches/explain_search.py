@@ -32,7 +32,7 @@ from milp_verix.results.plain_counterfactuals import (
     plain_counterfactual,
     with_plain_counterfactuals,
 )
-from milp_verix.searches.order import Order, OrderMaker, resolve_order, without_order
+from milp_verix.searches.order import Order, OrderMaker, furthest, resolve_order, without_order
 from milp_verix.searches.runner import AnytimeSearch, fields_of
 from milp_verix.searches.strategies import Traversal, Walk, resolve_strategy, traverse
 from verix_encodings.work import worked
@@ -88,8 +88,6 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
         if self.order_by is not None:
             self.order = self.order_by(deadline, whole)
             if self.tries and self.oracle.many_open:
-                from milp_verix.searches.total_influence import furthest
-
                 self.order = furthest(request.problem, deadline, whole, self.order)
             self.traversed = Traversal(self.order.permutation, self.traversed.irrelevant)
             self.order_by = None

@@ -3,11 +3,7 @@
 The least important features come first: features freed early stay free, and the last ones tend to
 be in the explanation.
 
-*Influence* is the share of a rival's distance that a feature can close. Let margin ``j`` be
-``m_j(x) < 0`` at the original, and let ``a_j`` be slopes of it. Freeing coordinate ``i`` raises the
-margin by about ``max(a_ji (u_i − x_i), a_ji (l_i − x_i))``, a share of ``−m_j(x)``. The influence
-of a feature is its largest share over the rivals that can win: the shares of all features in ``B``
-must sum to less than one for each rival.
+Scores by *influence* are those of :mod:`milp_verix.searches.influence`.
 
 Orders by *bounds* over the set where one feature is free and all others are fixed have the score
 
@@ -25,7 +21,7 @@ intervals for dense networks and CROWN for convolutional ones. ``margin`` knows 
 A run of affine operators counts as one layer.
 
 ``boundary_influence`` and ``total_influence`` are made where CROWN fails to prove a prefix of the
-order by influence (:mod:`milp_verix.searches.total_influence`).
+order by influence.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,132 +33,23 @@ import numpy as np
 from milp_verix.base.arguments import integer_of
 from milp_verix.base.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.base.errors import InputError, require_one_of
-from milp_verix.oracle.attacks import climb, gradient
-from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
+from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.problem.features import Features
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import OrderLike
-from verix_encodings import Network, crown_bounds, interval_bounds
-from verix_encodings.arrays import FloatArray, dense, unit_rows
-from verix_encodings.crown import upper_form
-
-_ROUNDS = 3  # of rankings; not measured
-_HALVINGS = 6  # of the prefix that is free: to a 64th of the features; not measured
-_LEAST_DISTANCE = 1e-9  # of a margin from zero, in logits, to divide by
-_BOXES = 2**21  # coordinates of boxes that are bounded together: all at once are their square
-
-
-def influence(
-    problem: ProblemData, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
-) -> FloatArray:
-    """Return the influence by CROWN's upper forms over the full ball; shape (features,).
-
-    ``whole`` has the bounds over that ball, if these are known. Raises ``OutOfTimeError`` at the
-    ``deadline``, and if these bounds were not finished.
-    """
-    found = contested(problem, deadline, whole)
-    margins = found.margins
-    if margins.stepped:
-        return _alone(problem, margins, deadline)
-    every = unit_rows(range(margins.output_size), margins.output_size)
-    form = upper_form(margins, found.bounds, len(margins.nodes), every)
-    return shares(problem, margins, rises_of(problem, dense(form.coefficients)))
-
-
-def adaptive(
-    problem: ProblemData, deadline: Deadline = NO_LIMIT, whole: WholeBall | None = None
-) -> FloatArray:
-    """Return the influence by gradients at the worst points that ``B`` allows; shape (features,).
-
-    Starts from :func:`influence`. In each round the first features are freed until climbing makes a
-    rival win; the gradients at the points reached rank the features anew, and the result is the
-    mean ranking over the rounds. No program is solved. ``whole`` and the errors are those of
-    :func:`influence`.
-    """
-    margins = contested(problem, deadline, whole).margins
-    if margins.stepped:
-        return _alone(problem, margins, deadline)
-    ranking, rounds = influence(problem, deadline, whole), []
-    for _ in range(_ROUNDS):
-        order = np.argsort(ranking, kind="stable").tolist()
-        points = _worst_points(problem, margins, order, deadline)
-        slopes = [gradient(margins, j, point) for j, point in enumerate(points)]
-        rounds.append(shares(problem, margins, rises_of(problem, np.array(slopes))))
-        ranking = np.mean(rounds, axis=0)
-    return ranking
-
-
-def contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None) -> WholeBall:
-    """Return the margins that may reach zero in the full ball, at least one, and the bounds."""
-    if whole is None:
-        deadline.require_time()
-        whole = whole_ball(problem, deadline)
-    if not whole.finished:
-        raise OutOfTimeError
-    upper = whole.bounds[-1].upper
-    return whole.only((upper >= 0) | (upper == upper.max()))
-
-
-def rises_of(problem: ProblemData, slopes: FloatArray) -> FloatArray:
-    """Return how far each coordinate raises each margin by its ``slopes``; both (m, d)."""
-    x, outer = problem.x.astype(np.float64), problem.ball.outer
-    with np.errstate(over="ignore"):  # beyond float64 is infinite, and comes last
-        return np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
-
-
-def shares(problem: ProblemData, margins: Network, rises: FloatArray) -> FloatArray:
-    """Return the influence of each feature, given the rises of margins, shape (m, d)."""
-    distance = np.maximum(-margins.evaluate(problem.x.astype(np.float64)), _LEAST_DISTANCE)
-    with np.errstate(over="ignore"):
-        found = problem.features.totals(rises) / distance[:, None]
-    return np.asarray(found.max(axis=0))
-
-
-def _alone(problem: ProblemData, margins: Network, deadline: Deadline) -> FloatArray:
-    """Return the influence of each feature by bounds with it alone free; shape (features,)."""
-    x, outer, features = problem.x.astype(np.float64), problem.ball.outer, problem.features
-    at_x, found = margins.evaluate(x), list[FloatArray]()
-    distance = np.maximum(-at_x, _LEAST_DISTANCE)
-    step = max(_BOXES // x.size, 1)
-    for first in range(0, features.count, step):
-        some = range(first, min(first + step, features.count))
-        deadline.require_time()
-        moved = features.coordinates(some)
-        rows = features.of_coordinate[moved] - first
-        lower, upper = np.tile(x, (2, len(some), 1))
-        lower[rows, moved], upper[rows, moved] = outer.lower[moved], outer.upper[moved]
-        values = [(lower, upper)]
-        for node in margins.nodes:
-            values.append(node.enclosure(values.__getitem__))
-        found.append(((values[-1][1] - at_x) / distance).max(axis=1))
-    return np.concatenate(found)
-
-
-def _worst_points(
-    problem: ProblemData, margins: Network, order: list[int], deadline: Deadline
-) -> list[FloatArray]:
-    """Climb each margin with a prefix of ``order`` free, bisected to where a rival first wins."""
-    x = problem.x.astype(np.float64)
-    least, most = 0, len(order)
-    points = [x] * margins.output_size
-    for _ in range(_HALVINGS):
-        middle = (least + most + 1) // 2
-        region = problem.ball.region(problem.features.coordinates(order[:middle]))
-        points = []
-        for j in range(margins.output_size):
-            deadline.require_time()
-            points.append(climb(margins, region, x, j, deadline.passed))
-        if any(margins.evaluate(point)[j] >= 0 for j, point in enumerate(points)):
-            most = middle - 1
-        else:
-            least = middle
-        if least >= most:
-            break
-    return points
-
+from milp_verix.searches.influence import (
+    RANKINGS,
+    adaptive,
+    boundary,
+    contested,
+    influence,
+)
+from verix_encodings import Bounds, crown_bounds, interval_bounds
+from verix_encodings.arrays import FloatArray
 
 BOUND_ORDERS = ("bound", "bound_crown", "margin")
 
+_TRIED = 0.1  # of the work left, for all trials of orders; not measured
 _PART = 0.2
 """The part of the work left that bounds may take: the checks need the rest."""
 
@@ -269,7 +156,7 @@ def resolve_order(
             if order in BOUND_ORDERS:
                 return _by_bounds(problem, order, deadline, whole)
             if order == "sensitivity":
-                return ascending(order, sensitivity(problem, transformation, deadline))
+                return _ascending(order, sensitivity(problem, transformation, deadline))
             return _by_influence(problem, order, deadline, whole)
         except OutOfTimeError:
             why = f"the time limit passed before the order {order!r} was known"
@@ -278,6 +165,36 @@ def resolve_order(
         return without_order(count, why)
 
     return made
+
+
+def furthest(
+    problem: ProblemData, deadline: Deadline, whole: WholeBall | None, order: Order
+) -> Order:
+    """Return ``order``, or one by forms or total influence at its boundary, if it goes further.
+
+    The order goes the furthest of which CROWN proves the longest prefix. ``order`` is returned
+    where there is no time to tell.
+    """
+    deadline = deadline.share(_TRIED)
+    best = order
+    try:
+        most, bounds = boundary(problem, deadline, whole, order.permutation)
+        for name in RANKINGS:
+            other = _ranked(name, problem, deadline, whole, bounds)
+            reached, _ = boundary(problem, deadline, whole, other.permutation, beyond=most)
+            if reached > most:
+                best, most = other, reached
+    except (OutOfTimeError, OverflowError):
+        return order
+    return best
+
+
+def _ranked(
+    name: str, problem: ProblemData, deadline: Deadline, whole: WholeBall | None, bounds: Bounds
+) -> Order:
+    """Return the order ``name`` of ``RANKINGS`` by ``bounds`` over a ball at the boundary."""
+    margins = contested(problem, deadline, whole).margins
+    return _ascending(name, RANKINGS[name](problem, margins, bounds))
 
 
 def sensitivity(
@@ -317,13 +234,12 @@ def _by_influence(
     problem: ProblemData, order: str, deadline: Deadline, whole: WholeBall | None
 ) -> Order:
     if order == "adaptive":
-        return ascending(order, adaptive(problem, deadline, whole))
-    first = ascending("influence", influence(problem, deadline, whole))
+        return _ascending(order, adaptive(problem, deadline, whole))
+    first = _ascending("influence", influence(problem, deadline, whole))
     if order in ("auto", "influence"):
         return first
-    from milp_verix.searches.total_influence import at_boundary
-
-    return at_boundary(order, problem, deadline, whole, first)
+    _, bounds = boundary(problem, deadline, whole, first.permutation)
+    return _ranked(order, problem, deadline, whole, bounds)
 
 
 def _by_bounds(
@@ -336,7 +252,7 @@ def _by_bounds(
     scores = rises(problem, order, turn.tolist(), deadline)
     unknown = np.isnan(scores)
     if not unknown.any():
-        return ascending(order, scores)
+        return _ascending(order, scores)
     ties = np.where(unknown, np.argsort(turn), features)
     note = (
         f"there was time for the bounds of {np.sum(~unknown)} of {features.size} features: in the "
@@ -345,7 +261,7 @@ def _by_bounds(
     return Order(order, tuple(np.lexsort((ties, scores)).tolist()), notes=(note,))
 
 
-def ascending(name: str, scores: FloatArray) -> Order:
+def _ascending(name: str, scores: FloatArray) -> Order:
     """Return the order of features by ascending ``scores``."""
     # what is no number comes last
     scores = np.clip(np.nan_to_num(scores, nan=_LARGEST), -_LARGEST, _LARGEST)

@@ -10,8 +10,8 @@ from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT, Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.ball_bounds import whole_ball
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
-from milp_verix.searches import total_influence
-from milp_verix.searches.order import resolve_order
+from milp_verix.searches.influence import boundary, total_influence
+from milp_verix.searches.order import furthest, resolve_order
 from milp_verix.searches.strategies import STRATEGIES, Traversal, Walk, traverse
 from tests.support.clocks import WorkClock, planned, slice_seconds
 from tests.support.digits_example import images, network
@@ -106,15 +106,12 @@ def test_no_block_is_asked_about_twice_in_one_slice_and_slices_never_begin_anew(
     assert min(parts[-3:]) > parts[0]
 
 
-def test_rankings_follow_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem: Any = Problem(network(), images()[0], epsilon=0.1)
-    whole = whole_ball(problem)
-    first = resolve_order(problem, "influence")(NO_LIMIT, whole)
-    most, bounds = total_influence._boundary(problem, NO_LIMIT, whole, first)
-    assert 0 < most < problem.features.count
-    found = total_influence.total_influence(problem, problem.margins, whole.bounds)
-    assert found.shape == (problem.features.count,)
-    chosen = total_influence.furthest(problem, NO_LIMIT, whole, first)
-    reached, _ = total_influence._boundary(problem, NO_LIMIT, whole, chosen)
-    assert reached >= most
-    assert bounds[-1].upper.max() >= 0
+def _network(rng: np.random.Generator) -> Network:
+    sizes = [6, 7, 7, 2]
+    nodes: list[Any] = []
+    for i, (before, after) in enumerate(pairwise(sizes)):
+        value = 2 * i
+        nodes.append(Affine(((value, rng.normal(size=(after, before))),), rng.normal(size=after)))
+        if after != sizes[-1]:
+            nodes.append(Elementwise.relu(value + 1))
+    return Network(6, tuple(nodes))

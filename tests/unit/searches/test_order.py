@@ -11,7 +11,8 @@ from sklearn.ensemble import ExtraTreesClassifier
 from milp_verix import Problem
 from milp_verix.base.errors import InputError
 from milp_verix.searches import order
-from milp_verix.searches.order import influence, sensitivity
+from milp_verix.searches.influence import influence
+from milp_verix.searches.order import sensitivity
 from tests.support.counterfactual_checks import run
 from tests.support.orders import make_order
 from tests.support.random_networks import as_layers, convolutional, dense_network, random_layers
