@@ -7,7 +7,7 @@ cannot be read. Nothing here knows the code that writes sentences; the standard 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -88,6 +88,7 @@ class Tree:
         return [float(text.replace("∞", "inf")) for text in self.texts("NUMBER", "COUNT")]
 
 
+@lru_cache(maxsize=4096)  # pages repeat each other's texts
 def read(text: str, lexicon: Lexicon, rule: str = "text") -> Tree:
     """Return ``text`` as a tree of the forms of ``rule``; raise ``UnreadableError`` for others."""
     parse = _Parse(plain(text), lexicon)

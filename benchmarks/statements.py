@@ -11,6 +11,7 @@ Exits with 1 where a statement is false or unreadable, or a question ends in a t
 """
 
 import argparse
+import pickle
 import tempfile
 import traceback
 import warnings
@@ -22,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from statement_cases import Case, case
+import pandas as pd
+from statement_cases import Case, Predict, case
 from statement_judges import Table, Texts
 from statement_questions import Question, questions
 from statement_reader import Tree, UnreadableError, read
@@ -67,7 +69,7 @@ def judged(seed: int, *, small: bool = False) -> Tally:
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = case(seed, Path(folder))
+        made = remembering(case(seed, Path(folder)))
         rng = np.random.default_rng([84, seed])
         where = f"seed {seed} ({made.kind})"
         posed = answered(tally, where, lambda: questions(made, rng, Path(folder), small=small))
@@ -77,6 +79,26 @@ def judged(seed: int, *, small: bool = False) -> Tally:
             if texts is not None:
                 judge_texts(made, question, texts, tally, asked)
     return tally
+
+
+def remembering(made: Case) -> Case:
+    """Return the case with functions that run the model once on equal rows: judges ask again."""
+
+    def once(run: Predict) -> Predict:
+        known: dict[bytes, Any] = {}
+
+        def of(rows: pd.DataFrame) -> Any:
+            columns = [(name, str(rows[name].dtype), rows[name].tolist()) for name in rows]
+            key = pickle.dumps(columns)
+            if key not in known:
+                known[key] = run(rows)
+                known[key].flags.writeable = False
+            return known[key]
+
+        return of
+
+    runs = {name: getattr(made, name) for name in ("predict", "scores", "sums")}
+    return replace(made, **{name: once(run) for name, run in runs.items() if run is not None})
 
 
 def answered(tally: Tally, where: str, ask: Callable[[], Any]) -> Any:

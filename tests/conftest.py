@@ -1,6 +1,8 @@
 """What every test may rely on."""
 
+import os
 import signal
+import sys
 from typing import Any
 
 import pytest
@@ -23,6 +25,12 @@ settings.load_profile("repeatable")
 # in the background of a shell Ctrl-C is ignored, and whatever the tests start would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Without caches of bytecode each worker would rewrite all tests anew, for half a minute, and each
+# process of a test would compile all that it imports.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 # Networks of tests are small: storage meant for large ones would go untested. Modules whose code

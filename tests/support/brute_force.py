@@ -154,10 +154,17 @@ def least_cost(
     (c, d), (P, Q, r) = cost, rows
     best = np.inf
     for piece in _pieces(layers, start, low, high):
+        G = np.vstack([piece.G, P + Q @ piece.A])
+        h = np.concatenate([piece.h, r - Q @ piece.b])
+        costs, constants = (c + d @ piece.A)[None], np.atleast_1d(d @ piece.b)
+        # no linear program where weak duality says that the piece holds nothing better
+        bounded = _Affine(piece.A, piece.b, G, h)
+        if -_at_most(-costs, -constants, bounded, low, high)[0] >= best:
+            continue
         found = linprog(
-            c + d @ piece.A,
-            A_ub=np.vstack([piece.G, P + Q @ piece.A]),
-            b_ub=np.concatenate([piece.h, r - Q @ piece.b]),
+            costs[0],
+            A_ub=G,
+            b_ub=h,
             bounds=np.column_stack([low, high]),
             options=_EXACT,
         )

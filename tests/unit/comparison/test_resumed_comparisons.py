@@ -28,7 +28,7 @@ Asked = Callable[..., Comparison]
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Return a comparison of several programs, of which no attack decides one before solvers."""
     monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
-    model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    model = dense_network(random_layers(np.random.default_rng(30), (6, 6, 4, 3)), tmp_path)
     usual = {**OPTIONS, "checks": FREE, "solvers": ["highs", "phase"]}
     return lambda **more: compare(model, np.full(6, 0.5), **{**usual, **more})
 
