@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from milp_verix.base.clock import Deadline, OutOfTimeError
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.problem.problem import ProblemData
-from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.influence import adaptive
+from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.order import Order
 from milp_verix.searches.runner import stopping
 from milp_verix.searches.strategies import Traversal, Walk, galloping, traverse

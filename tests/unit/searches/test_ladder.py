@@ -1,21 +1,27 @@
 """The ladder: blocks with slices of work that double, where many neurons are undecided."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 
-from milp_verix import Problem
+from milp_verix import Problem, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.ball_bounds import whole_ball
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
-from milp_verix.searches.influence import boundary, total_influence
+from milp_verix.searches.influence import RANKINGS, boundary, total_influence
 from milp_verix.searches.order import furthest, resolve_order
 from milp_verix.searches.strategies import STRATEGIES, Traversal, Walk, traverse
 from tests.support.clocks import WorkClock, planned, slice_seconds
+from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
+from tests.support.random_networks import Layer, dense_network, random_layers
 from tests.unit.searches.test_traversal import _Problem
+from verix_encodings import Interval
+from verix_encodings.arrays import FloatArray
 
 
 @dataclass
@@ -106,12 +112,95 @@ def test_no_block_is_asked_about_twice_in_one_slice_and_slices_never_begin_anew(
     assert min(parts[-3:]) > parts[0]
 
 
-def _network(rng: np.random.Generator) -> Network:
-    sizes = [6, 7, 7, 2]
-    nodes: list[Any] = []
-    for i, (before, after) in enumerate(pairwise(sizes)):
-        value = 2 * i
-        nodes.append(Affine(((value, rng.normal(size=(after, before))),), rng.normal(size=after)))
-        if after != sizes[-1]:
-            nodes.append(Elementwise.relu(value + 1))
-    return Network(6, tuple(nodes))
+Lines: TypeAlias = list[tuple[FloatArray, FloatArray]]
+"""The slopes above and below the ReLUs of each layer."""
+
+
+def _above(row: FloatArray, layers: Sequence[Layer], found: Any, x: Any, r: Any) -> float:
+    """Bound ``row`` of the last layer from above, by the lines and intercepts ``found``."""
+    c, constant = row @ layers[-1][0], row @ layers[-1][1]
+    for (matrix, bias), (high, low, intercept) in zip(layers[-2::-1], found[::-1], strict=True):
+        constant += np.maximum(c, 0) @ intercept
+        c = np.maximum(c, 0) * high + np.minimum(c, 0) * low
+        constant, c = constant + c @ bias, c @ matrix
+    return float(c @ x + np.abs(c) @ r + constant)
+
+
+def _bounds(
+    layers: Sequence[Layer], x: Any, r: Any, held: Lines | None = None
+) -> tuple[list[Interval], Lines]:
+    """Return CROWN's bounds before each ReLU and on the outputs; slopes may be ``held``."""
+    found, intervals, slopes = list[Any](), list[Interval](), list[Any]()
+    for depth in range(1, len(layers) + 1):
+        part, every = layers[:depth], np.eye(len(layers[depth - 1][1]))
+        upper = np.array([_above(row, part, found, x, r) for row in every])
+        lower = -np.array([_above(-row, part, found, x, r) for row in every])
+        intervals.append(Interval(lower, upper))
+        open_, span = (lower < 0) & (upper > 0), np.maximum(upper - lower, 1e-9)
+        high = np.where(open_, upper / span, lower >= 0)
+        low = np.where(open_, upper > -lower, lower >= 0).astype(float)
+        high, low = (high, low) if held is None else held[depth - 1]
+        found.append((high, low, np.where(open_, -upper * lower / span, 0.0)))
+        slopes.append((high, low))
+    return intervals, slopes
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_total_influence_is_the_slope_of_bounds_by_each_radius(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    layers = random_layers(rng, [5, 8, 7, 6, 2])
+    model, radius = dense_network(layers, tmp_path), 0.3
+    x = rng.uniform(0.4, 0.6, 5).astype(np.float32)
+    problem: Any = Problem(model, x.reshape(1, 5), epsilon=radius)
+    label = problem.question.label
+    row = layers[-1][0][[1 - label]] - layers[-1][0][[label]]
+    bias = layers[-1][1][[1 - label]] - layers[-1][1][[label]]
+    layers = (*layers[:-1], (row, bias))
+    centre, r = x.astype(float), np.full(5, radius)
+    intervals, held = _bounds(layers, centre, r)
+    values = [Interval(centre - r, centre + r)]
+    for interval in intervals:
+        after = Interval(np.maximum(interval.lower, 0), np.maximum(interval.upper, 0))
+        values += [interval, after]
+    assert len(problem.margins.nodes) == len(values) - 2
+    found = total_influence(problem, problem.margins, tuple(values[:-1]))
+    distance = -float(problem.margins.evaluate(centre)[0])
+    step = 1e-6
+    for i in range(5):
+        there = r + step * (np.arange(5) == i)
+        more = _bounds(layers, centre, there, held)[0][-1].upper - intervals[-1].upper
+        assert found[i] * distance == pytest.approx(float(more[0]) / step * radius, rel=1e-3)
+
+
+def test_the_order_that_goes_furthest_is_taken() -> None:
+    problem: Any = Problem(network(), images()[0], epsilon=0.1)
+    whole = whole_ball(problem)
+    ascending = resolve_order(problem, "influence")(NO_LIMIT, whole)
+    first = replace(ascending, name="custom", permutation=ascending.permutation[::-1])
+    most, bounds = boundary(problem, NO_LIMIT, whole, first.permutation)
+    assert 0 < most < problem.features.count
+    assert bounds[-1].upper.max() >= 0
+    chosen = furthest(problem, NO_LIMIT, whole, first)
+    reached, _ = boundary(problem, NO_LIMIT, whole, chosen.permutation)
+    assert reached > most
+    assert chosen.name in RANKINGS
+    assert furthest(problem, NO_LIMIT, whole, chosen) is chosen
+    late = Deadline(at=0.0)
+    assert furthest(problem, late, whole, first) is first
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_the_order_that_is_told_is_the_one_walked(
+    index: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("milp_verix.oracle.oracle.MOST_OPEN", 0)
+    x = images()[index]
+    found = explain(network(), x, epsilon=0.1)
+    assert_sound(found, network(), x)
+    given = found.permutation[::-1] if index == 2 else found.permutation
+    walked = explain(network(), x, epsilon=0.1, order=given)
+    one_by_one = explain(network(), x, epsilon=0.1, order=given, traversal="sequential")
+    assert walked.permutation == tuple(given)
+    assert walked.explanation == one_by_one.explanation
+    assert (walked.explanation == found.explanation) or index == 2
+    assert not found.unknown
