@@ -149,7 +149,7 @@ def test_a_study_of_solvers_of_an_earlier_version_is_read(clock: str) -> None:
 
 
 def test_a_comparison_of_an_earlier_version_is_refused_by_its_schema() -> None:
-    with pytest.raises(InputError, match="has schema 1, expected 2"):
+    with pytest.raises(InputError, match="has schema 1, expected 2: another version"):
         milp_verix.compare(
             earlier_files.MODEL,
             earlier_files.PEOPLE[0],
