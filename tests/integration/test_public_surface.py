@@ -56,7 +56,6 @@ RESULTS = [
 ]
 CLASSES = {
     "contrastive": "ContrastiveExplanation",
-    "minimum": "Explanation",
     "radius": "RobustnessRadii",
     "sweep": "EpsilonSweep",
 }
