@@ -39,10 +39,10 @@ class EmbeddedCheck(Compared):
     replayed: NDArray[np.floating]
     exact: FloatArray
     outside: float
-    tolerance: float
-    near: tuple[str, ...]
-    beside: float | None
-    moved: float
+    moved: float = 0.0
+    tolerance: float = 0.0
+    near: tuple[str, ...] = ()
+    beside: float | None = None
 
     @property
     def difference(self) -> float:
@@ -107,10 +107,10 @@ def replayed(
         network.scores_at(point),
         network.ir.evaluate(point),
         float(np.max(beyond, initial=0.0)),
+        float(np.max(np.abs(point - inputs), initial=0.0)),
         tolerance,
         tuple(names[i] for i in near),
         _farthest(outputs, network.ir.evaluate(other)) if network.ir.stepped else None,
-        float(np.max(np.abs(point - inputs), initial=0.0)),
     )
 
 

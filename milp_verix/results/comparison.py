@@ -170,11 +170,11 @@ class Run(Compared):
     handed_over: int = 0
     handed_to: str | None = None
     each: tuple[ProgramRecord, ...] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict)
     master: str | None = None
     cost: float | None = None
     bound: float | None = None
     trace: tuple[tuple[float, float, float], ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def count(self, answer: Answer) -> int:
         """Return how many of the answers are ``answer``; of programs, by seed 0, where compared."""

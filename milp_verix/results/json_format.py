@@ -149,7 +149,8 @@ def read_data(source: str | Path, schema: int = SCHEMA) -> tuple[Data, str]:
     if found is None:
         raise InputError(f"{where} is no result of milp-verix, such as one that --json wrote")
     if found != schema:
-        raise InputError(f"{where} has schema {found!r}, expected {schema}")
+        other = "another version wrote it; ask again with this one"
+        raise InputError(f"{where} has schema {found!r}, expected {schema}: {other}")
     return data, where
 
 
