@@ -146,6 +146,8 @@ def resolve_order(
         return lambda _deadline, _whole: custom
     require_one_of(ORDERS, order, "order", ", or give a list of features")
 
+    named = "influence" if order == "auto" else order
+
     def made(deadline: Deadline, whole: WholeBall | None) -> Order:
         if order == "sequential":
             return Order(order, tuple(range(count)))
@@ -159,9 +161,9 @@ def resolve_order(
                 return _ascending(order, sensitivity(problem, transformation, deadline))
             return _by_influence(problem, order, deadline, whole)
         except OutOfTimeError:
-            why = f"the time limit passed before the order {order!r} was known"
+            why = f"the time limit passed before the order {named!r} was known"
         except OverflowError as error:
-            why = f"the order {order!r} rests on bounds over the ball, but {error}"
+            why = f"the order {named!r} rests on bounds over the ball, but {error}"
         return without_order(count, why)
 
     return made

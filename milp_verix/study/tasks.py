@@ -72,7 +72,7 @@ class Task:
     ``index`` is the input's place in the study, ``name`` its file, or None. ``network`` is the
     hash of the network. ``notes`` say how the input was converted. ``partial`` is the file for the
     answer so far, None to save none. ``spelt`` is the key by the settings as they are spelled,
-    which journals of version 0.2 have.
+    which journals of version 0.2 have, where the order by influence was the default.
     """
 
     key: str
@@ -144,7 +144,8 @@ def tasks_of(
             }
             about = hashed, identity, setting.task
             whole = {**lasting, "epsilon": _plain(setting.arguments.get("epsilon"), "epsilon")}
-            key, spelt = (_key(*about, one, version()) for one in (_one_way(whole), lasting))
+            before = lasting | ({"order": "influence"} if lasting.get("order") == "auto" else {})
+            key, spelt = (_key(*about, one, version()) for one in (_one_way(whole), before))
             yield Task(key, spelt, index, name, x, problem, setting, hashed, notes)
 
 

@@ -31,6 +31,10 @@ UNDOCUMENTED = {
 }
 """Members that no document named, and that are gone or take something else."""
 OTHERWISE = {
+    # orders are tried where many neurons are undecided
+    *((place, "order", "= 'influence'") for place in ("Problem.explain", "explain")),
+    ("explain_many", "order", "= 'influence'"),
+    ("explain", "--order", "= 'influence'"),
     # the same defaults, resolved later
     ("batch", "--threads", "= 1"),
     ("compare", "--order", "= None"),
