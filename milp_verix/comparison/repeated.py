@@ -93,7 +93,7 @@ _QUESTION = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class EarlierPrograms:
     """An earlier comparison: its ``checks``, the ``programs`` that it answered, its ``parameters``.
 
     Programs with a counterfactual are not among them: no record holds the point that others' claims
@@ -109,7 +109,7 @@ class Earlier:
         return self.programs.get((pair.solver, pair.formulation, check, rival, seed))
 
 
-def earlier_comparison(given: EarlierComparison, asked: Comparison) -> Earlier:
+def earlier_comparison(given: EarlierComparison, asked: Comparison) -> EarlierPrograms:
     """Return what an earlier comparison holds of the one that is ``asked``.
 
     Raises ``InputError`` where it cannot be read, or is about other programs.
@@ -131,7 +131,7 @@ def earlier_comparison(given: EarlierComparison, asked: Comparison) -> Earlier:
     if None not in (checks, now["checks"]) and checks != now["checks"]:
         raise InputError("resume: the earlier comparison is of other checks; leave checks out")
     kept = {key: record_of(row) for key, row in _rows(before).items()}
-    return Earlier(
+    return EarlierPrograms(
         None if checks is None else tuple(map(tuple, checks)),
         {key: one for key, one in kept.items() if _stands(one, limit)},
         {Pair(run["solver"], run["formulation"]): run["parameters"] for run in before["runs"]},

@@ -3,7 +3,7 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.views import sentences, wording
-from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, to_try
+from milp_verix.views.facts import Facts, Wording, axes_facts, change_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.sentences import held_text, scope_sentences
 
@@ -206,8 +206,10 @@ def relevance_facts(found: Relevance) -> Facts:
 
 
 WORDS = {
-    "importance": Words(
+    "importance": Wording(
         importance_headline, importance_outcome, importance_sentence, importance_facts
     ),
-    "relevance": Words(relevance_headline, relevance_outcome, relevance_sentence, relevance_facts),
+    "relevance": Wording(
+        relevance_headline, relevance_outcome, relevance_sentence, relevance_facts
+    ),
 }

@@ -10,7 +10,7 @@ from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
 from milp_verix.views import sentences
 from milp_verix.views.explanation_words import outcome_text
-from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, still_facts, to_try
+from milp_verix.views.facts import Facts, Wording, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.labels import SHOWN, labels_of
 from milp_verix.views.wording import (
     compared,
@@ -283,6 +283,6 @@ def _each(found: RobustnessRadii) -> Facts:
 
 
 WORDS = {
-    "radius": Words(radii_headline, radii_outcome, radii_sentence, radii_facts),
-    "sweep": Words(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
+    "radius": Wording(radii_headline, radii_outcome, radii_sentence, radii_facts),
+    "sweep": Wording(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
 }
