@@ -109,8 +109,8 @@ class EarlierPrograms:
         return self.programs.get((pair.solver, pair.formulation, check, rival, seed))
 
 
-def earlier_comparison(given: EarlierComparison, asked: Comparison) -> EarlierPrograms:
-    """Return what an earlier comparison holds of the one that is ``asked``.
+def earlier_comparison(given: EarlierComparison, current: Comparison) -> EarlierPrograms:
+    """Return what an earlier comparison holds of the ``current`` one.
 
     Raises ``InputError`` where it cannot be read, or is about other programs.
     """
@@ -121,7 +121,7 @@ def earlier_comparison(given: EarlierComparison, asked: Comparison) -> EarlierPr
         raise InputError(f"resume: {error}") from error
     if before.get("kind") != "comparison":
         raise InputError(f"resume takes a comparison, or the path of its JSON; {where} is none")
-    now = json.loads(asked.to_json())
+    now = json.loads(current.to_json())
     if other := [name for name in _QUESTION if before.get(name) != now[name]]:
         raise InputError(
             "resume: the earlier comparison is about other programs, with another "

@@ -21,8 +21,8 @@ _MEANING = {
     "its features",
     "responsibility": "1 / k, if its smallest minimal explanation has k features",
 }
-_DIGITS, _TOLD = 3, 5
-"""So many features are told in a sentence with their importance."""
+_DIGITS, _MOST = 3, 5
+"""So many features are listed in a sentence with their importance."""
 
 
 def importance_headline(found: Importance) -> str:
@@ -56,7 +56,7 @@ def importance_sentence(found: Importance) -> str:
     texts = [feature for feature in ranking if upper[feature]]
     if not texts:
         return " ".join([f"{_subject(found)} is 0: none is needed.", *scope_sentences(found)])
-    named = texts if len(texts) == _TOLD + 1 else texts[:_TOLD]
+    named = texts if len(texts) == _MOST + 1 else texts[:_MOST]
     parts = [wording.joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := texts[len(named) :]:
         most = up(max(upper[feature] for feature in rest), _DIGITS)

@@ -25,8 +25,8 @@ from milp_verix.views.wording import (
     tally,
 )
 
-_TOLD = 3
-"""So many radii of single features are told in a sentence."""
+_MOST = 3
+"""So many radii of single features are listed in a sentence."""
 
 
 def sweep_headline(sweep: EpsilonSweep) -> str:
@@ -213,10 +213,10 @@ def _alone(found: RobustnessRadii) -> list[str]:
     near = [b for b in every if b.features[0] not in whole]
     near.sort(key=lambda one: (one.lower, one.features))
     moving = [one for one in near if _proven_text(found, one)]
-    parts += [f"{labels[b.features[0]]} by up to {_proven_text(found, b)}" for b in moving[:_TOLD]]
-    if len(moving) > _TOLD:
-        others = counted(len(moving) - _TOLD, "other feature")
-        own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
+    parts += [f"{labels[b.features[0]]} by up to {_proven_text(found, b)}" for b in moving[:_MOST]]
+    if len(moving) > _MOST:
+        others = counted(len(moving) - _MOST, "other feature")
+        own = "a radius of its own" if len(moving) == _MOST + 1 else "radii of their own"
         parts.append(f"{others} by {own}")
     texts = []
     if parts:
