@@ -28,8 +28,8 @@ from tables import Table, write
 
 from milp_verix import load_network
 from milp_verix.study.journal import Journal, best_records, identity
-from milp_verix.study.study_inputs import Inputs
-from milp_verix.study.tasks import Outcome, Task, failed, settings_of, tasks_of
+from milp_verix.study.study_inputs import StudyInputs
+from milp_verix.study.tasks import Task, TaskOutcome, failed, settings_of, tasks_of
 
 _LOGGING = """
 import os
@@ -204,7 +204,7 @@ def overhead(given: argparse.Namespace) -> Table:
     """Return what tasks that cost nothing cost."""
     network = load_network(given.model)
     shape = network.input_shape
-    inputs = Inputs(given.count, lambda i: np.full(shape, i / given.count, network.dtype))
+    inputs = StudyInputs(given.count, lambda i: np.full(shape, i / given.count, network.dtype))
     settings = settings_of(["explain"], {"epsilon": [0.01]}, {})
     table = Table("step | tasks | CPU ms/task | bytes/task | peak memory MB")
 
@@ -235,7 +235,7 @@ def overhead(given: argparse.Namespace) -> Table:
     return table
 
 
-def _nothing(task: Task) -> Outcome:
+def _nothing(task: Task) -> TaskOutcome:
     return failed(task, "nothing was asked")
 
 

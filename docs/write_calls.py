@@ -85,7 +85,7 @@ _MODULE = """\
 \"""{about}
 
 Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
-instead. A call has no body: what :func:`answered` names is loaded once it is asked.
+instead. A call has no body: what :func:`delegated` names is loaded once it is asked.
 \"""
 
 # fmt: off
@@ -107,7 +107,7 @@ def files() -> dict[Path, str]:
     """Return the text of each file that is written."""
     package = ROOT / "milp_verix"
     search = package / "problem" / "search.py"
-    start = "from typing import TYPE_CHECKING\n\nfrom milp_verix.api.entrance import answered\n"
+    start = "from typing import TYPE_CHECKING\n\nfrom milp_verix.api.entrance import delegated\n"
     start += "from milp_verix.problem.ball import UNIT_DOMAIN\n"
     of_search = "from milp_verix.problem.search import {}".format
     return {
@@ -208,7 +208,7 @@ def _search(source: str) -> str:
 
 def _function(call: Call, name: str, signature: str, doc: str) -> str:
     body = indent(f'"""{doc}\n"""' if doc else "...", " " * 4)
-    head = f'@answered("{call.method}", by="{call.answer}")\ndef {name}'
+    head = f'@delegated("{call.method}", to="{call.answer}")\ndef {name}'
     return f"{head}(\n{signature}\n) -> {call.result}:\n{body}"
 
 

@@ -22,7 +22,7 @@ Row = tuple[int, int, dict[str, Attribute]]  # least and most inputs, attributes
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FileNode:
     """A node of a file: ``at`` has all attributes of its version; ``outputs`` counts results."""
 
     kind: str
@@ -139,7 +139,7 @@ def versions_of(model: Any) -> dict[str, int]:
     return found
 
 
-def node_of(proto: Any, versions: Any) -> Node:
+def node_of(proto: Any, versions: Any) -> FileNode:
     """Return a node of a file with all attributes; refuse what is not in the table."""
     domain = proto.domain.removeprefix("ai.onnx")
     kind = ("" if domain == "" else f"{proto.domain}.") + proto.op_type
@@ -168,4 +168,4 @@ def node_of(proto: Any, versions: Any) -> Node:
     ]
     require(not missing, f"{kind} lacks {missing}")
     at = {name: default for name, (_, default, _) in wanted.items()} | at
-    return Node(kind, version, len(proto.output), at)
+    return FileNode(kind, version, len(proto.output), at)

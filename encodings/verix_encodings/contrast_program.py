@@ -59,7 +59,7 @@ class Units:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contrast:
+class ContrastQuestion:
     """The question: margin ``rival`` of ``margins`` at ``−threshold`` or above, near a centre.
 
     ``bounds`` hold wherever changes of cost ``limit`` can lead.
@@ -92,7 +92,7 @@ class ContrastProgram:
     input: Expressions
 
 
-def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
+def knapsack(contrast: ContrastQuestion) -> tuple[FloatArray, float]:
     """Return ``g``, ``G`` of ``Σ_k g_k u_k ≥ G``, which CROWN proves, rounded outward."""
     units, unit = contrast.units, np.zeros((1, contrast.margins.output_size))
     unit[0, contrast.rival] = 1.0
@@ -109,7 +109,7 @@ def knapsack(contrast: Contrast) -> tuple[FloatArray, float]:
 
 
 def contrast_program(
-    contrast: Contrast, ball: BallEncoding, explanations: Sequence[frozenset[int]] = ()
+    contrast: ContrastQuestion, ball: BallEncoding, explanations: Sequence[frozenset[int]] = ()
 ) -> ContrastProgram:
     """Return the program; ``ball`` encodes free inputs, ``explanations`` are sets of choices."""
     builder, units = ProgramBuilder(), contrast.units
@@ -149,7 +149,7 @@ def contrast_program(
 
 
 def _add_moves(
-    builder: ProgramBuilder, contrast: Contrast, x: Expressions, moved: IntArray
+    builder: ProgramBuilder, contrast: ContrastQuestion, x: Expressions, moved: IntArray
 ) -> None:
     """Add the rows that hold a coordinate at the centre as far as its unit does not move."""
     units, (down, up) = contrast.units, contrast.reach

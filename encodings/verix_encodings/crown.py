@@ -40,13 +40,13 @@ from verix_encodings.arrays import (
     relative_error,
 )
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Region, never
-from verix_encodings.bounds.lines import ByValue, Relaxation
-from verix_encodings.bounds.rows import Coefficients, Rows, Splits, absolute, reached, total
+from verix_encodings.bounds.lines import ByValue, NodeRelaxation
+from verix_encodings.bounds.rows import Coefficients, Rows, RowSplits, absolute, reached, total
 from verix_encodings.interval_bounds import forward_interval
 from verix_encodings.kinds.node import Node
 from verix_encodings.network import Network
 
-Relaxations: TypeAlias = dict[int, Relaxation]
+Relaxations: TypeAlias = dict[int, NodeRelaxation]
 """The forms around each node, by the number of its value."""
 
 
@@ -81,7 +81,7 @@ def upper_form(
     *,
     slopes: ByValue | None = None,
     met: dict[int, Rows] | None = None,
-    splits: Splits | None = None,
+    splits: RowSplits | None = None,
 ) -> LinearForm:
     """Return a linear form in the input that is above ``C v`` wherever ``bounds`` hold.
 
@@ -96,7 +96,7 @@ def upper_form(
     slopes = {} if slopes is None else slopes
     rows = coefficients.shape[0]
     constant, error = np.zeros(rows), np.zeros(rows)
-    splits = splits or Splits()
+    splits = splits or RowSplits()
     pending: dict[int, Coefficients] = {value: coefficients, **splits.multipliers}
     at_input: Coefficients = np.zeros((rows, network.input_size))
     for current in range(value, -1, -1):

@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
 from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced
-from verix_encodings.bounds.rows import Coefficients, Phases, absolute, reached
+from verix_encodings.bounds.rows import Coefficients, RowPhases, absolute, reached
 from verix_encodings.kinds.node import Cut, Node
 from verix_encodings.network import Network
 
@@ -220,7 +220,7 @@ class RowForms:
     error: FloatArray | float
 
     def replaced(
-        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+        self, c: Coefficients, slopes: FloatArray | None, phases: RowPhases | None
     ) -> Replaced:
         """Replace ``c·v`` by a form in the sources that is above it in each row."""
         rows = reached(c)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Range, Region
 from verix_encodings.bounds.lines import relu_lines
-from verix_encodings.bounds.rows import Parts, Phases, Rows, Splits
+from verix_encodings.bounds.rows import Parts, RowPhases, Rows, RowSplits
 from verix_encodings.crown import LinearForm, Relaxations, extend_relaxation, upper_form
 from verix_encodings.interval_bounds import (
     RowForms,
@@ -354,8 +354,8 @@ class RowSlopes:
             result[layer.value] = slopes
         return result
 
-    def _splits(self) -> Splits:
-        phases: dict[int, Phases] = {}
+    def _splits(self) -> RowSplits:
+        phases: dict[int, RowPhases] = {}
         multipliers: dict[int, FloatArray] = {}
         for layer in self.relaxed.layers:
             signs = self.signs[:, layer.places]
@@ -363,7 +363,7 @@ class RowSlopes:
             if not rows.size:
                 continue
             neurons, sign = layer.free[place], signs[rows, place]
-            phases[layer.value] = Phases(rows, neurons)
+            phases[layer.value] = RowPhases(rows, neurons)
             shape = signs.shape[0], self.relaxed.network.sizes[layer.source]
             total = multipliers.setdefault(layer.source, np.zeros(shape))
             total[rows, neurons] += sign * self.dials[:, layer.places][rows, place]
@@ -373,4 +373,4 @@ class RowSlopes:
             if (supposed := self.signs[:, one.places] != 0).any():
                 way, ends = self.dials[:, one.places], self._range(one.value)
                 parts[one.value] = Parts(supposed, way, *ends, self._ends, one.value)
-        return Splits(phases, multipliers, parts)
+        return RowSplits(phases, multipliers, parts)

@@ -1,7 +1,7 @@
 """The questions about a prediction, each in one call.
 
 Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
-instead. A call has no body: what :func:`answered` names is loaded once it is asked.
+instead. A call has no body: what :func:`delegated` names is loaded once it is asked.
 """
 
 # fmt: off
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from milp_verix.api.entrance import answered
+from milp_verix.api.entrance import delegated
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.search import USUAL
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from verix_encodings import BoundMethod, Encoding, Formulation
 
 
-@answered("explain", by="searches.explain_search.explain_problem")
+@delegated("explain", to="searches.explain_search.explain_problem")
 def explain(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -129,7 +129,7 @@ def explain(
     """
 
 
-@answered("minimum", by="searches.minimum.smallest.minimum_of")
+@delegated("minimum", to="searches.minimum.smallest.minimum_of")
 def minimum(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -189,7 +189,7 @@ def minimum(
     """
 
 
-@answered("contrastive", by="searches.contrastive.contrastive_of")
+@delegated("contrastive", to="searches.contrastive.contrastive_of")
 def contrastive(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -248,7 +248,7 @@ def contrastive(
     """
 
 
-@answered("enumerate", by="searches.importance_search.enumerate_problem")
+@delegated("enumerate", to="searches.importance_search.enumerate_problem")
 def enumerate_explanations(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -277,7 +277,7 @@ def enumerate_explanations(
     """
 
 
-@answered("inflate", by="searches.ranges.inflate.inflate_problem")
+@delegated("inflate", to="searches.ranges.inflate.inflate_problem")
 def inflate(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike | None = None, *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -326,7 +326,7 @@ def inflate(
     """
 
 
-@answered("check", by="searches.explain_search.check_problem")
+@delegated("check", to="searches.explain_search.check_problem")
 def check(
     network: NetworkLike, x: InputLike, free: Sequence[int | str], *, epsilon: Epsilon,
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -352,7 +352,7 @@ def check(
     """
 
 
-@answered("audit", by="searches.audit_search.audit_of")
+@delegated("audit", to="searches.audit_search.audit_of")
 def audit(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike, *, epsilon: Epsilon,
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -396,7 +396,7 @@ def audit(
     """
 
 
-@answered("relevance", by="searches.relevance.relevance_of")
+@delegated("relevance", to="searches.relevance.relevance_of")
 def relevance(
     network: NetworkLike, x: InputLike, feature: str | int | Sequence[str | int], *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -430,7 +430,7 @@ def relevance(
     """
 
 
-@answered("importance", by="searches.importance_search.importance_of")
+@delegated("importance", to="searches.importance_search.importance_of")
 def importance(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -477,7 +477,7 @@ def importance(
     """
 
 
-@answered("radius", by="searches.radius_search.radius_of")
+@delegated("radius", to="searches.radius_search.radius_of")
 def robustness_radius(
     network: NetworkLike, x: InputLike, *, norm: str = "linf", delta: float | None = None,
     domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -521,7 +521,7 @@ def robustness_radius(
     """
 
 
-@answered("sweep", by="searches.sweep.sweep_of")
+@delegated("sweep", to="searches.sweep.sweep_of")
 def epsilon_sweep(
     network: NetworkLike, x: InputLike, *, epsilons: Epsilon | Sequence[Epsilon],
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -562,7 +562,7 @@ def epsilon_sweep(
     """
 
 
-@answered("compare", by="comparison.compare.compare_solvers")
+@delegated("compare", to="comparison.compare.compare_solvers")
 def compare(
     network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -633,7 +633,7 @@ def compare(
     """
 
 
-@answered("export", by="oracle.check_program.encode_problem")
+@delegated("export", to="oracle.check_program.encode_problem")
 def encode_check(
     network: NetworkLike, x: InputLike, free: Sequence[int | str] | None = None, *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -667,7 +667,7 @@ def encode_check(
     """
 
 
-@answered("rules", by="searches.ranges.inflate.rules_of_table")
+@delegated("rules", to="searches.ranges.inflate.rules_of_table")
 def find_rules(
     network: NetworkLike, rows: Any, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,

@@ -1,7 +1,7 @@
 """The start of all public calls: options are parted, values checked, errors explained.
 
 ``docs/write_calls.py`` writes the signatures of the calls from the table of options;
-:func:`answered` makes them calls.
+:func:`delegated` makes them calls.
 """
 
 from collections.abc import Callable, Collection
@@ -70,15 +70,15 @@ def radius_of_question(several: Any, inputs: Any) -> Any:
     return next(own, 0.0)
 
 
-def answered(call: str, by: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def delegated(call: str, to: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for the signature of ``call``, a function without a body.
 
-    The function ``by`` of this package, which is loaded at the first call, gets its arguments,
+    The function ``to`` of this package, which is loaded at the first call, gets its arguments,
     checked, but for those that are the defaults; those that pose a problem make one first. The
     ``TypeError`` for a missing or unknown option says what to give instead. Bounds that are needed
     and do not exist are an ``InputError``.
     """
-    module, _, name = f"milp_verix.{by}".rpartition(".")
+    module, _, name = f"milp_verix.{to}".rpartition(".")
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         plain = signature(function)

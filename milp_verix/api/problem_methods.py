@@ -1,7 +1,7 @@
 """``Problem``: a question about one prediction, with methods that answer it.
 
 Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
-instead. A call has no body: what :func:`answered` names is loaded once it is asked.
+instead. A call has no body: what :func:`delegated` names is loaded once it is asked.
 """
 
 # fmt: off
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from milp_verix.api.entrance import answered
+from milp_verix.api.entrance import delegated
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search
@@ -96,7 +96,7 @@ class Problem(ProblemData):
         ModelError: the network cannot be read.
     """
 
-    @answered("explain", by="problem.problem.pose")
+    @delegated("explain", to="problem.problem.pose")
     def __init__(
         self, network: NetworkLike, x: InputLike, *, epsilon: Epsilon, norm: str = "linf",
         delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,
@@ -106,7 +106,7 @@ class Problem(ProblemData):
     ) -> None:
         ...
 
-    @answered("explain", by="searches.explain_search.explain_problem")
+    @delegated("explain", to="searches.explain_search.explain_problem")
     def explain(
         self, *, order: OrderLike = "auto", transformation: str = "reversal",
         traversal: str = "galloping", search: Search = USUAL,
@@ -119,7 +119,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.explain`.
         """
 
-    @answered("minimum", by="searches.minimum.smallest.minimum_of")
+    @delegated("minimum", to="searches.minimum.smallest.minimum_of")
     def minimum(
         self, *, costs: CostsLike = None, must: str | Sequence[str | int] = (),
         must_not: str | Sequence[str | int] = (), gap: float = 0.0, method: str = "scenarios",
@@ -133,7 +133,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.minimum`.
         """
 
-    @answered("contrastive", by="searches.contrastive.contrastive_of")
+    @delegated("contrastive", to="searches.contrastive.contrastive_of")
     def contrastive(
         self, *, costs: CostsLike = None, must_not: str | Sequence[str | int] = (),
         minimise: str = "features", count: int = 1, search: Search = USUAL,
@@ -146,7 +146,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.contrastive`.
         """
 
-    @answered("enumerate", by="searches.importance_search.enumerate_problem")
+    @delegated("enumerate", to="searches.importance_search.enumerate_problem")
     def enumerate(
         self, *, limit: int | None = None, search: Search = USUAL,
         progress: Callable[[EnumerationProgress], None] | None = None,
@@ -157,7 +157,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.enumerate_explanations`.
         """
 
-    @answered("inflate", by="searches.ranges.inflate.inflate_problem")
+    @delegated("inflate", to="searches.ranges.inflate.inflate_problem")
     def inflate(
         self, explanation: FeatureSetLike | None = None, *, rows: Any = None,
         within: Epsilon = math.inf, resolution: float = 0.01, search: Search = USUAL,
@@ -169,7 +169,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.inflate`.
         """
 
-    @answered("check", by="searches.explain_search.check_problem")
+    @delegated("check", to="searches.explain_search.check_problem")
     def check(
         self, free: Sequence[int | str], *, search: Search = USUAL
     ) -> Check:
@@ -178,7 +178,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.check`.
         """
 
-    @answered("audit", by="searches.audit_search.audit_of")
+    @delegated("audit", to="searches.audit_search.audit_of")
     def audit(
         self, explanation: FeatureSetLike, *, sound_only: bool = False, minimum: bool = False,
         order: OrderLike = "influence", transformation: str = "reversal",
@@ -191,7 +191,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.audit`.
         """
 
-    @answered("relevance", by="searches.relevance.relevance_of")
+    @delegated("relevance", to="searches.relevance.relevance_of")
     def relevance(
         self, feature: str | int | Sequence[str | int], *, search: Search = USUAL,
         progress: Callable[[RelevanceProgress], None] | None = None,
@@ -202,7 +202,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.relevance`.
         """
 
-    @answered("importance", by="searches.importance_search.importance_of")
+    @delegated("importance", to="searches.importance_search.importance_of")
     def importance(
         self, *, index: str = "shapley", beside: ArrayLike | None = None, search: Search = USUAL,
         progress: Callable[[EnumerationProgress], None] | None = None,
@@ -214,7 +214,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.importance`.
         """
 
-    @answered("radius", by="searches.radius_search.radius_of")
+    @delegated("radius", to="searches.radius_search.radius_of")
     def radius(
         self, *, free: Sequence[int | str] | None = None, each: bool = False,
         largest: float | None = None, tolerance: float = 0.01, scale: Epsilon = 1.0,
@@ -226,7 +226,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.robustness_radius`.
         """
 
-    @answered("sweep", by="searches.sweep.sweep_of")
+    @delegated("sweep", to="searches.sweep.sweep_of")
     def sweep(
         self, epsilons: Epsilon | Sequence[Epsilon], *, nested: bool = True,
         order: OrderLike = "influence", transformation: str = "reversal",
@@ -239,7 +239,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.epsilon_sweep`.
         """
 
-    @answered("compare", by="comparison.compare.compare_solvers")
+    @delegated("compare", to="comparison.compare.compare_solvers")
     def compare(
         self, *, solvers: str | Sequence[str] | None = None,
         formulations: str | Sequence[str] = ("big_m",), task: str = "check",
@@ -256,7 +256,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.compare`.
         """
 
-    @answered("export", by="oracle.check_program.encode_problem")
+    @delegated("export", to="oracle.check_program.encode_problem")
     def export(
         self, free: Sequence[int | str] | None = None, *, quadratic: bool = False,
         search: Search = USUAL

@@ -149,7 +149,7 @@ def refusing(
         raise kind(why if why.startswith(what) else f"{what}: {why}") from error
 
 
-_LONGEST_VALUE, _LONGEST_LIST, _MOST_TOLD, _FEW = 60, 180, 20, 5
+_LONGEST_VALUE, _LONGEST_LIST, _MOST_NAMES, _FEW = 60, 180, 20, 5
 
 
 def closest(given: str, known: Collection[str]) -> str | None:
@@ -164,7 +164,7 @@ def closest(given: str, known: Collection[str]) -> str | None:
     return by_form[(close or longer)[0]] if close or len(longer) == 1 else None
 
 
-def listed(names: Collection[str], most: int = _MOST_TOLD) -> str:
+def listed(names: Collection[str], most: int = _MOST_NAMES) -> str:
     """Return names with commas between, in about a line and ``most`` at most, then their count."""
     texts = [name if len(name) <= _LONGEST_VALUE else f"{name[:_LONGEST_VALUE]}…" for name in names]
     ends = accumulate(len(text) + 2 for text in texts[:most])

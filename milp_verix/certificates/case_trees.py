@@ -20,8 +20,8 @@ from milp_verix.certificates.phase_leaves import (
     DIGITS,
     Cases,
     Ends,
-    Leaves,
     NoProofError,
+    PhaseLeaves,
     Tree,
     checked_exactly,
     require_time,
@@ -127,7 +127,7 @@ def quick_trees(
             return False
         return checked_exactly(read, margin, leaf, phases, (read.low, read.high))
 
-    leaves = Leaves(claim, exactly)
+    leaves = PhaseLeaves(claim, exactly)
     with np.errstate(over="ignore", invalid="ignore"):
         count = claim.network.output_size
         dials = leaves.relaxed.first_dials(count)
@@ -190,7 +190,7 @@ def _by_phases(
     rounded = rounded_claim(claim, margins, ends)
     cases = searched_cases(rounded, np.arange(len(margins)), SPARE, turn)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = trees_of_cases(Leaves(rounded, exactly, always=True), cases, DIGITS[1:])
+        found = trees_of_cases(PhaseLeaves(rounded, exactly, always=True), cases, DIGITS[1:])
     return {margins[output]: tree for output, tree in found.items()}
 
 

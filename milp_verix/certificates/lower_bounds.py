@@ -26,7 +26,7 @@ from milp_verix.base.clock import Deadline
 from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.phase_leaves import NoProofError, require_time
 from milp_verix.certificates.reading import rounded_network
-from milp_verix.certificates.selection_lp import Case, SelectionLp
+from milp_verix.certificates.selection_lp import Branch, SelectionLp
 from milp_verix.oracle.engines.beta_search import PhaseSearch
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.results.explanation import Explanation
@@ -110,7 +110,7 @@ class _BoundSearch:
             must = np.array([end / self.sets.one for end in ends[0][1 : 1 + count]])
             if not self._add(must):
                 raise NoProofError("no perturbation refutes the features that must be in")
-        open_ = [(Case(), tree)] if ends is not None else []
+        open_ = [(Branch(), tree)] if ends is not None else []
         while open_:
             case, node = open_.pop()
             open_ += self._replaced(case, node)
@@ -126,7 +126,7 @@ class _BoundSearch:
         self.lp.extend()
         return True
 
-    def _replaced(self, case: Case, node: dict[str, Any]) -> list[tuple[Case, dict[str, Any]]]:
+    def _replaced(self, case: Branch, node: dict[str, Any]) -> list[tuple[Branch, dict[str, Any]]]:
         """Close a case, or split it; return its halves with their nodes of the tree."""
         if len(case.features) + len(case.signs) > _DEEPEST:
             raise NoProofError("the tree is too deep")
@@ -152,7 +152,7 @@ class _BoundSearch:
             if skipped or not self._add(selection):
                 return self._split(case, node, None, fractions)
 
-    def _solved(self, case: Case, node: dict[str, Any]) -> LpResult | None:
+    def _solved(self, case: Branch, node: dict[str, Any]) -> LpResult | None:
         """Solve the relaxation of a case; None if a leaf, written to ``node``, closes it."""
         for cutoff in (self.cutoff, np.inf):
             result = self.lp.solve(case, cutoff, self.deadline)
@@ -165,7 +165,7 @@ class _BoundSearch:
                 return None
         return result
 
-    def _leaf(self, case: Case, node: dict[str, Any], result: LpResult) -> bool:
+    def _leaf(self, case: Branch, node: dict[str, Any], result: LpResult) -> bool:
         """Write a leaf that the checker accepts to ``node``; return whether there is one."""
         assert result.multipliers is not None
         low, high = case.ends(self.sets)
@@ -183,8 +183,8 @@ class _BoundSearch:
         return False
 
     def _split(
-        self, case: Case, node: dict[str, Any], effects: FloatArray | None, fractions: FloatArray
-    ) -> list[tuple[Case, dict[str, Any]]]:
+        self, case: Branch, node: dict[str, Any], effects: FloatArray | None, fractions: FloatArray
+    ) -> list[tuple[Branch, dict[str, Any]]]:
         """Split a case at the neuron with the largest effect, or at a feature."""
         below, above = dict[str, Any](), dict[str, Any]()
         first = 1 + self.costs.size

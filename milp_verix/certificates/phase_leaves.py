@@ -97,7 +97,7 @@ class Cases:
         return Cases(self.margin[chosen], self.signs[chosen], self.dials[chosen])
 
 
-class Leaves:
+class PhaseLeaves:
     """The leaves of a claim; ``exactly`` decides those near zero, or all if it does ``always``."""
 
     def __init__(self, claim: RoundedClaim, exactly: Exactly, *, always: bool = False) -> None:
@@ -210,7 +210,9 @@ def searched_cases(
     return Cases(nodes.margin, nodes.signs, nodes.dials)
 
 
-def trees_of_cases(leaves: Leaves, cases: Cases, digits: Sequence[int] = DIGITS) -> dict[int, Tree]:
+def trees_of_cases(
+    leaves: PhaseLeaves, cases: Cases, digits: Sequence[int] = DIGITS
+) -> dict[int, Tree]:
     """Return the tree of each output that ``cases`` prove; ``NoProofError`` if one is not."""
     found = leaves.accepted(cases, digits)
     every = np.unique(cases.margin).tolist()
@@ -218,7 +220,7 @@ def trees_of_cases(leaves: Leaves, cases: Cases, digits: Sequence[int] = DIGITS)
 
 
 def _tree(
-    leaves: Leaves,
+    leaves: PhaseLeaves,
     cases: Cases,
     found: Sequence[Tree | None],
     rows: IntArray,

@@ -32,8 +32,11 @@ from verix_encodings.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """Features out or in and signs of neurons, by variables; ``pricings`` counts looks so far."""
+class Branch:
+    """A case of branch and bound: features out or in, and signs of neurons, by variables.
+
+    ``pricings`` counts looks so far.
+    """
 
     features: dict[int, bool] = field(default_factory=dict)
     signs: dict[int, int] = field(default_factory=dict)
@@ -104,7 +107,7 @@ class SelectionLp:
         self._lp.set_cost(np.pad(self._costs, (0, program.columns - self.count)))
         self._lower, self._upper = program.column_lower, program.column_upper
 
-    def solve(self, case: Case, cutoff: float, deadline: Deadline) -> LpResult:
+    def solve(self, case: Branch, cutoff: float, deadline: Deadline) -> LpResult:
         """Minimise the cost of the sets of a case, until it is proven to be above ``cutoff``."""
         lower, upper = self._lower.copy(), self._upper.copy()
         for v, inside in case.features.items():
@@ -136,7 +139,7 @@ class SelectionLp:
         open_ = (self.low < 0) & (self.high > 0)
         return np.where(open_, gap * (coefficients + 1e-3), 0.0)
 
-    def leaf(self, multipliers: FloatArray, case: Case, digits: int) -> dict[str, Any]:
+    def leaf(self, multipliers: FloatArray, case: Branch, digits: int) -> dict[str, Any]:
         """Return the leaf that ``multipliers`` give, with so many digits."""
         weights, kappa = self.duals(multipliers)
         scale = 10.0**digits / max(weights.max(), np.abs(kappa).max(initial=0.0), 1e-300)

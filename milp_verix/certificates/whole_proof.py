@@ -33,7 +33,7 @@ from milp_verix.problem.ball import Ball
 from milp_verix.results.build import problem_behind
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance, Relevance
-from milp_verix.results.power_indices import Bracket, brackets
+from milp_verix.results.power_indices import IndexBracket, brackets
 from verix_checker.claim import Claim
 from verix_checker.sets import MOST
 from verix_encodings.arrays import BoolArray, FloatArray
@@ -175,7 +175,7 @@ def _brackets(found: Importance) -> dict[str, Any]:
     if found.index != "shapley" or len(found.game.players) > MOST:
         return {}
     known = brackets(found.game, found.index)
-    nothing = Bracket(Fraction(0), Fraction(0))
+    nothing = IndexBracket(Fraction(0), Fraction(0))
     ends = [known.get(feature, nothing) for feature in range(len(found.groups))]
     return {"shapley": [[exact(one.lower), exact(one.upper)] for one in ends]}
 

@@ -1,7 +1,7 @@
 """How commands spell the options of calls: their types, and readers of texts and files.
 
-A parameter of a command that is annotated with :class:`Options` stands for all options of a call;
-the command gets :class:`~milp_verix.problem.options.GivenOptions`.
+A parameter of a command that is annotated with :class:`CallOptions` stands for all options of a
+call; the command gets :class:`~milp_verix.problem.options.GivenOptions`.
 """
 
 import json
@@ -166,7 +166,7 @@ _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
 
 
 @dataclass(frozen=True)
-class Options(CommandOptions):
+class CallOptions(CommandOptions):
     """Stands for the options of a ``call`` in the signature of its command."""
 
     def parameters(self) -> list[Parameter]:

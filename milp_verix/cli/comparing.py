@@ -15,7 +15,7 @@ from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli import delivery, parameters
-from milp_verix.cli.call_options import Options, radii_in
+from milp_verix.cli.call_options import CallOptions, radii_in
 from milp_verix.cli.model_and_input import files_of, network_of, question_of
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, EMPTY, INTERRUPTED, UNDECIDED
@@ -151,8 +151,8 @@ class Many:
 
 def compare(
     *,
-    case: parameters.Case,
-    given: Annotated[GivenOptions, Options("compare", without=("relaxations",))],
+    case: parameters.ModelAndInput,
+    given: Annotated[GivenOptions, CallOptions("compare", without=("relaxations",))],
     files: Written,
     many: Many,
 ) -> None:
@@ -204,7 +204,7 @@ def compare(
 
 
 def _over_many(
-    case: parameters.Case, given: GivenOptions, files: Written, many: Many, errors: Console
+    case: parameters.ModelAndInput, given: GivenOptions, files: Written, many: Many, errors: Console
 ) -> int:
     """Compare on many inputs, write the journal and the files; return the exit code."""
     if many.journal is None:

@@ -14,7 +14,7 @@ from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.files import is_file
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli.call_options import shape_in
-from milp_verix.cli.parameters import Case, Reading
+from milp_verix.cli.parameters import ModelAndInput, ModelOptions
 from milp_verix.inputs import input_files
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
@@ -53,7 +53,7 @@ class Question:
         return noted
 
 
-def question_of(case: Case, options: GivenOptions) -> Question:
+def question_of(case: ModelAndInput, options: GivenOptions) -> Question:
     """Read the network, the input, and what the options of the question name.
 
     A set of features that is a result has groups: they are those of the question, unless it names
@@ -133,14 +133,14 @@ def _row_of_table(
     return given.read(index), (f"the input is {given.place(index)}", *given.remarks)
 
 
-def files_of(case: Case, options: GivenOptions) -> list[Path]:
+def files_of(case: ModelAndInput, options: GivenOptions) -> list[Path]:
     """Return the files that options name: no output replaces one."""
     values = [*vars(case).values(), *options.inputs]
     named = [input_files.file_of(str(one)) for one in values if isinstance(one, str | Path)]
     return [path for path in named if is_file(path)]
 
 
-def network_of(path: Path, reading: Reading, model: Any = None) -> LoadedModel:
+def network_of(path: Path, reading: ModelOptions, model: Any = None) -> LoadedModel:
     """Return the network that a command names; ``model`` is what ``path`` holds, if it is read."""
     held = model_in(path) if model is None else model
     shape = shape_in(reading.input_shape, "--input-shape")

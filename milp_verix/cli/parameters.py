@@ -16,7 +16,7 @@ def with_groups_expanded(command: Callable[..., None]) -> Callable[..., None]:
 
     Typer makes an option of each parameter of a function, in their order: a group stands in the
     signature of a command where its options stand in the help. The options of a call stand in the
-    place of a parameter that is annotated with :class:`~milp_verix.cli.call_options.Options`.
+    place of a parameter that is annotated with :class:`~milp_verix.cli.call_options.CallOptions`.
     """
     groups: dict[str, Callable[[dict[str, Any]], Any]] = {}
     parameters: list[Parameter] = []
@@ -79,7 +79,7 @@ Quiet: TypeAlias = Annotated[bool, output_option(None, "Print no summary.", "--q
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class ModelOptions:
     """What a model does not tell about itself."""
 
     input_shape: Annotated[
@@ -91,7 +91,7 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case(Reading):
+class ModelAndInput(ModelOptions):
     """The network and the input."""
 
     model: ModelPath

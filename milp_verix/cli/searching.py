@@ -16,7 +16,7 @@ from rich.console import Console
 
 from milp_verix.base.number_text import counted, down, up
 from milp_verix.cli.app import COMMANDS
-from milp_verix.cli.call_options import Options
+from milp_verix.cli.call_options import CallOptions
 from milp_verix.cli.delivery import (
     Delivery,
     DrawnDelivery,
@@ -26,7 +26,7 @@ from milp_verix.cli.delivery import (
     termination_as_interrupt,
 )
 from milp_verix.cli.model_and_input import Question, files_of, question_of
-from milp_verix.cli.parameters import Case
+from milp_verix.cli.parameters import ModelAndInput
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.one_row import refuse_arrays
@@ -53,7 +53,7 @@ class _Command:
     prepared: Callable[[Question], tuple[str, ...]] = lambda _: ()
     lines: Callable[[Any], list[str]] | None = None
 
-    def run(self, case: Case, given: GivenOptions, delivery: Delivery) -> Any:
+    def run(self, case: ModelAndInput, given: GivenOptions, delivery: Delivery) -> Any:
         """Return the answer to the question ``given``; it is saved, certified and printed.
 
         ``case`` names the network and the input, ``delivery`` the outputs: none is a file that one
@@ -239,7 +239,7 @@ _COMMANDS = {
 
 
 def _function(name: str, row: _Command) -> Callable[..., None]:
-    def command(*, case: Case, given: GivenOptions, delivery: Delivery) -> None:
+    def command(*, case: ModelAndInput, given: GivenOptions, delivery: Delivery) -> None:
         found = row.run(case, given, delivery)
         if getattr(found, "statistics", found).stopped == verdict.INTERRUPTED:
             raise typer.Exit(INTERRUPTED)
@@ -248,7 +248,7 @@ def _function(name: str, row: _Command) -> Callable[..., None]:
         raise typer.Exit(NOT_SOUND if name == "audit" and not found.sound else 0)
 
     command.__annotations__ |= {
-        "given": Annotated[GivenOptions, Options(name)],
+        "given": Annotated[GivenOptions, CallOptions(name)],
         "delivery": row.delivery,
     }
     command.__doc__ = f"{COMMANDS[name]}\n\n{row.more}"

@@ -20,12 +20,12 @@ from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.cli.call_options import Options
+from milp_verix.cli.call_options import CallOptions
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
 from milp_verix.cli.model_and_input import files_of, question_of
 from milp_verix.cli.parameters import (
-    Case,
     File,
+    ModelAndInput,
     output_option,
     question_option,
     search_option,
@@ -48,12 +48,12 @@ from verix_encodings.arrays import FloatArray
 
 def export(
     *,
-    case: Case,
+    case: ModelAndInput,
     out: Annotated[
         Path,
         output_option("FILE", "Write the program here: .lp or .mps. With --checks, a folder."),
     ],
-    given: Annotated[GivenOptions, Options("export")],
+    given: Annotated[GivenOptions, CallOptions("export")],
     rival: Annotated[
         str | None,
         question_option(
@@ -125,7 +125,7 @@ def _class_number(rival: str | None, *, several: bool) -> int | None:
 
 
 def _export_checks(
-    case: Case, given: GivenOptions, checks: Path, rival: int | None, out: Path
+    case: ModelAndInput, given: GivenOptions, checks: Path, rival: int | None, out: Path
 ) -> None:
     """Write the programs of a file of checks to the folder ``out``."""
     if given["free"] not in (None, "all"):

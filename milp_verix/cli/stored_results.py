@@ -11,10 +11,10 @@ from milp_verix.cli import delivery
 from milp_verix.cli.model_and_input import network_of
 from milp_verix.cli.parameters import (
     File,
+    ModelOptions,
     ModelPath,
     PlotPath,
     Quiet,
-    Reading,
     Text,
     output_option,
     question_option,
@@ -93,7 +93,7 @@ def certify(
     time_limit: Annotated[
         float | None, search_option("SECONDS", "Seconds for the search. [none]")
     ] = None,
-    reading: Reading,
+    reading: ModelOptions,
     image_shape: Annotated[
         Text, question_option("H,W[,C]", "Taken as by other commands, without effect.")
     ] = None,

@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 
 from milp_verix.base.errors import InputError
-from milp_verix.cli.call_options import Options, list_in, order_in, radii_in
+from milp_verix.cli.call_options import CallOptions, list_in, order_in, radii_in
 from milp_verix.cli.delivery import SECONDS, Terminal, refusals, termination_as_interrupt
 from milp_verix.cli.model_and_input import network_of
 from milp_verix.cli.parameters import (
     File,
+    ModelOptions,
     Quiet,
-    Reading,
     Text,
     output_option,
     question_option,
@@ -140,8 +140,8 @@ def batch(
     ] = None,
     wanted: Wanted,
     course: Course,
-    given: Annotated[GivenOptions, Options("many", _SAID, study=True)],
-    reading: Reading,
+    given: Annotated[GivenOptions, CallOptions("many", _SAID, study=True)],
+    reading: ModelOptions,
     quiet: Quiet = False,
 ) -> None:
     """Explain many inputs, at several radii, and write a journal from which a study goes on."""

@@ -26,7 +26,7 @@ from milp_verix.base.stored_numbers import json_in
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
-from milp_verix.comparison.repeated import Earlier, EarlierComparison, earlier_comparison
+from milp_verix.comparison.repeated import EarlierComparison, EarlierPrograms, earlier_comparison
 from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
 from milp_verix.comparison.surroundings import dropped_by, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
@@ -221,7 +221,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
     seeds: int = 1
     handling: Handling = field(default_factory=Handling)
     prepared: Prepared | None = None
-    earlier: Earlier = field(default_factory=Earlier)
+    earlier: EarlierPrograms = field(default_factory=EarlierPrograms)
 
     def __post_init__(self) -> None:
         self._whole = Request.now(self.problem, self.search).deadline

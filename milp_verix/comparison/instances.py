@@ -33,7 +33,7 @@ from milp_verix.comparison.compare import write_checks
 from milp_verix.comparison.exported import rivals_of
 from milp_verix.comparison.generated_models import Generated
 from milp_verix.comparison.instance_sources import CATALOGUE, SHIPPED, SIZES, Source
-from milp_verix.comparison.proofs import PROVERS, Proof, two_proofs
+from milp_verix.comparison.proofs import PROVERS, SolverProof, two_proofs
 from milp_verix.comparison.timed_solver import size_of
 from milp_verix.oracle.check_program import encode_problem
 from milp_verix.problem.problem import ProblemData
@@ -242,7 +242,7 @@ def _proved(
 ) -> Instance:
     """Return ``instance`` with what the first two of ``solvers`` that take it prove."""
     asked = two_proofs(program, cost, limit, solvers) if limit else []
-    proofs = [one for one in asked if isinstance(one, Proof)]
+    proofs = [one for one in asked if isinstance(one, SolverProof)]
     best: Any = min((one.value for one in proofs if one.value is not None), default=None)
     bound: Any = max((one.bound for one in proofs if np.isfinite(one.bound)), default=None)
     optimal = [one for one in proofs if one.optimal]

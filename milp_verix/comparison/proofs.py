@@ -21,7 +21,7 @@ _AGREED, _WHOLE = 1e-5, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class SolverProof:
     """What a solver says: a proven ``bound``, the cost of a feasible point, or None, and how."""
 
     solver: str
@@ -34,7 +34,7 @@ class Proof:
         """Whether the bound meets the cost of the point."""
         return self.value is not None and self.value - self.bound <= _AGREED * _scale(self.value)
 
-    def refutes(self, other: "Proof") -> bool:
+    def refutes(self, other: "SolverProof") -> bool:
         """Return whether a point of this has a cost below what the other one proved."""
         return self.value is not None and self.value < other.bound - _AGREED * _scale(self.value)
 
@@ -45,13 +45,13 @@ def _scale(value: float) -> float:
 
 def two_proofs(
     program: Program, cost: FloatArray, limit: float, solvers: Sequence[str]
-) -> list[Proof | str]:
+) -> list[SolverProof | str]:
     """Return the proofs of the first two of ``solvers`` that take ``program``.
 
     Each has ``limit`` seconds. In place of one that fails, or whose licence is too small, stands
     its name with the reason.
     """
-    found: list[Proof | str] = []
+    found: list[SolverProof | str] = []
     for name in solvers:
         if not program.needs <= SOLVERS[name].capabilities:
             continue
@@ -59,12 +59,12 @@ def two_proofs(
             found.append(_proof_by(name, program, cost, limit))
         except SolverError as error:
             found.append(f"{name}: {first_line(error)}")
-        if sum(isinstance(one, Proof) for one in found) == 2:
+        if sum(isinstance(one, SolverProof) for one in found) == 2:
             break
     return found
 
 
-def _proof_by(name: str, program: Program, cost: FloatArray, limit: float) -> Proof:
+def _proof_by(name: str, program: Program, cost: FloatArray, limit: float) -> SolverProof:
     # not by ``open_session``: another solver would take what is beyond a licence
     began, value = time.monotonic(), None
     with closing(SOLVERS[name].open(threads=1, tolerances=Tolerances())) as session:
@@ -73,7 +73,7 @@ def _proof_by(name: str, program: Program, cost: FloatArray, limit: float) -> Pr
     if result.point is not None and _feasible(program, result.point):
         value = float(cost @ result.point)
     seconds = result.seconds if result.seconds is not None else time.monotonic() - began
-    return Proof(f"{name} {session.version}", result.bound, value, seconds)
+    return SolverProof(f"{name} {session.version}", result.bound, value, seconds)
 
 
 def _feasible(program: Program, point: FloatArray) -> bool:

@@ -93,7 +93,7 @@ _QUESTION = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
+class EarlierPrograms:
     """An earlier comparison: its ``checks``, the ``programs`` that it answered, its ``parameters``.
 
     Programs with a counterfactual are not among them: no record holds the point that others' claims
@@ -109,8 +109,8 @@ class Earlier:
         return self.programs.get((pair.solver, pair.formulation, check, rival, seed))
 
 
-def earlier_comparison(given: EarlierComparison, asked: Comparison) -> Earlier:
-    """Return what an earlier comparison holds of the one that is ``asked``.
+def earlier_comparison(given: EarlierComparison, current: Comparison) -> EarlierPrograms:
+    """Return what an earlier comparison holds of the ``current`` one.
 
     Raises ``InputError`` where it cannot be read, or is about other programs.
     """
@@ -121,7 +121,7 @@ def earlier_comparison(given: EarlierComparison, asked: Comparison) -> Earlier:
         raise InputError(f"resume: {error}") from error
     if before.get("kind") != "comparison":
         raise InputError(f"resume takes a comparison, or the path of its JSON; {where} is none")
-    now = json.loads(asked.to_json())
+    now = json.loads(current.to_json())
     if other := [name for name in _QUESTION if before.get(name) != now[name]]:
         raise InputError(
             "resume: the earlier comparison is about other programs, with another "
@@ -131,7 +131,7 @@ def earlier_comparison(given: EarlierComparison, asked: Comparison) -> Earlier:
     if None not in (checks, now["checks"]) and checks != now["checks"]:
         raise InputError("resume: the earlier comparison is of other checks; leave checks out")
     kept = {key: record_of(row) for key, row in _rows(before).items()}
-    return Earlier(
+    return EarlierPrograms(
         None if checks is None else tuple(map(tuple, checks)),
         {key: one for key, one in kept.items() if _stands(one, limit)},
         {Pair(run["solver"], run["formulation"]): run["parameters"] for run in before["runs"]},

@@ -19,7 +19,7 @@ from milp_verix.base.errors import (
 from milp_verix.base.number_text import counted
 from milp_verix.comparison.exported import rivals_of
 from milp_verix.comparison.prepared import Prepared
-from milp_verix.comparison.repeated import Earlier
+from milp_verix.comparison.repeated import EarlierPrograms
 from milp_verix.comparison.timed_solver import (
     Handling,
     ProgramWatch,
@@ -181,7 +181,7 @@ def solved(
     handling: Handling,
     *,
     relaxations: Relaxations | None = None,
-    earlier: Earlier = Earlier(),  # noqa: B008 - frozen
+    earlier: EarlierPrograms = EarlierPrograms(),  # noqa: B008 - frozen
     tell: Callable[[Run], None] = lambda _: None,
 ) -> Run:
     """Give the programs of ``prepared`` to a pair, one by one, each by itself.

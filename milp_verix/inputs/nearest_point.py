@@ -132,13 +132,13 @@ def _moved(start: list[int], times: int, way: list[int]) -> list[int]:
 
 _SECONDS = 0.9
 """For a program: a search looks at its own limit once two of them have ended."""
-_ROOM = 8.0
-"""Room inside a half-space, in roundings of its terms to the network's type."""
-_LEAST_ROOM = 1e-7
-_MORE_ROOM = 1e-5
+_SLACK = 8.0
+"""Slack inside a half-space, in roundings of its terms to the network's type."""
+_LEAST_SLACK = 1e-7
+_MORE_SLACK = 1e-5
 """Where a point missed a rule by the tolerance of the program, 1e-6."""
 _STEPS = 64.0
-"""Room at the ends of coordinates in equations, in steps of their grid."""
+"""Slack at the ends of coordinates in equations, in steps of their grid."""
 _NEARLY = 1e-6
 """The share of its terms by which a solution may miss an equation that it is meant to satisfy."""
 
@@ -161,9 +161,9 @@ def nearest_point(
         if half_key(half, 1.0) in equal or domain.integral[half.coordinates].all():
             return half
         size = float(np.abs(half.coefficients) @ magnitude[half.coordinates])
-        upper = half.upper - max(_ROOM * precision, least) * size
+        upper = half.upper - max(_SLACK * precision, least) * size
         terms = half.least(box.lower[None], box.upper[None])[0]
-        # one that holds at an end of the box alone has no room, such as a missing value
+        # one that holds at an end of the box alone has no slack, such as a missing value
         return half if terms.sum() > upper else replace(half, upper=upper)
 
     def inner(least: float) -> MixedDomain:
@@ -171,12 +171,12 @@ def nearest_point(
             domain, rules=tuple(tuple(tightened(h, least) for h in c) for c in domain.rules)
         )
 
-    inside = inner(_LEAST_ROOM)
+    inside = inner(_LEAST_SLACK)
     if not tied:
         found = _nearest(inside, box, point)
         missed = found is not None and not domain.contains(domain.snapped(found))
-        return _nearest(inner(_MORE_ROOM), box, point) if missed else found
-    # room at the ends of wide real coordinates that are in equations
+        return _nearest(inner(_MORE_SLACK), box, point) if missed else found
+    # slack at the ends of wide real coordinates that are in equations
     headroom = np.zeros(box.lower.size)
     for half in (half for half in tied if half.coordinates.size > 1):
         headroom[half.coordinates] = _STEPS * precision * magnitude[half.coordinates].max()

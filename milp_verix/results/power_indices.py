@@ -46,7 +46,7 @@ from milp_verix.results.known_game import ONE, ZERO, Antichain, Counts, KnownGam
 
 
 @dataclass(frozen=True, slots=True)
-class Bracket:
+class IndexBracket:
     """Proven ends of a value."""
 
     lower: Fraction
@@ -63,22 +63,24 @@ class Bracket:
 
 
 @lru_cache(maxsize=8)  # a result is asked for its ends again and again
-def brackets(game: KnownGame, index: str) -> dict[int, Bracket]:
+def brackets(game: KnownGame, index: str) -> dict[int, IndexBracket]:
     """Return a bracket of the ``index``, one of ``INDICES``, for each player."""
     return dict(zip(game.players, INDICES[index](game), strict=True))
 
 
-def _shapley(game: KnownGame) -> list[Bracket]:
+def _shapley(game: KnownGame) -> list[IndexBracket]:
     count, ground = len(game.players), len(game.ground)
     if game.won[0]:
-        return [Bracket(ZERO, ZERO)] * count
+        return [IndexBracket(ZERO, ZERO)] * count
     orders = _shares(ground)
-    found = [Bracket(ZERO, _outside(game))] * count
+    found = [IndexBracket(ZERO, _outside(game))] * count
     for place, player in enumerate(game.ground):
         (lost, then_lost), (won, then_won) = halves(game.lost, place), halves(game.won, place)
         before = halves(game.sizes, place)[0]
         sure, possible = lost & then_won, ~won & ~then_lost
-        found[player] = Bracket(_weighed(before[sure], orders), _weighed(before[possible], orders))
+        found[player] = IndexBracket(
+            _weighed(before[sure], orders), _weighed(before[possible], orders)
+        )
     return _summing_up(found, to_one=bool(game.lost[0]))
 
 
@@ -102,7 +104,7 @@ def _weighed(sizes: Vector, shares: list[Fraction]) -> Fraction:
     return sum((n * shares[k] for k, n in enumerate(counts) if n), ZERO)
 
 
-def _summing_up(found: list[Bracket], *, to_one: bool) -> list[Bracket]:
+def _summing_up(found: list[IndexBracket], *, to_one: bool) -> list[IndexBracket]:
     """Return brackets that use the sum of all values: at most one, or exactly one."""
     alike = {id(one): one for one in found}  # most players outside of the known sets share one
     parts = [(times, alike[one]) for one, times in Counter(map(id, found)).items()]
@@ -111,29 +113,29 @@ def _summing_up(found: list[Bracket], *, to_one: bool) -> list[Bracket]:
     made = {}
     for place, one in alike.items():
         least = 1 - (upper - one.upper) if to_one else ZERO
-        made[place] = Bracket(max(one.lower, least), min(one.upper, 1 - (lower - one.lower)))
+        made[place] = IndexBracket(max(one.lower, least), min(one.upper, 1 - (lower - one.lower)))
     return [made[id(one)] for one in found]
 
 
-def _deegan_packel(game: KnownGame) -> list[Bracket]:
+def _deegan_packel(game: KnownGame) -> list[IndexBracket]:
     found = _shared(game, lambda size: Fraction(1, size))
     empty = bool(game.won[0])
     return found if empty else _summing_up(found, to_one=bool(game.lost[0]))
 
 
-def _shared(game: KnownGame, weight: Callable[[int], Fraction]) -> list[Bracket]:
+def _shared(game: KnownGame, weight: Callable[[int], Fraction]) -> list[IndexBracket]:
     """Return brackets of ``1 / |𝔸| · Σ_{A ∋ i} weight(|A|)``."""
     proven, others = game.minimal, len(game.players) - 1
     sizes = [mask.bit_count() for mask in proven]
     every, per_player = ({}, {}) if game.exact else _candidates(game)
-    outside: Bracket | None = None  # all players outside of every known set have the same one
+    outside: IndexBracket | None = None  # all players outside of every known set have the same one
     found = []
     for player in range(others + 1):
         has = [bool(mask >> player & 1) for mask in proven]
         own = [k for k, here in zip(sizes, has, strict=True) if here]
         part = sum(map(weight, own), ZERO)
         if game.exact:
-            found.append(Bracket(part / len(proven), part / len(proven)))
+            found.append(IndexBracket(part / len(proven), part / len(proven)))
             continue
         alike = player not in per_player and not own
         if alike and outside is not None:
@@ -155,7 +157,7 @@ def _shared(game: KnownGame, weight: Callable[[int], Fraction]) -> list[Bracket]
 
 def _ratio(
     part: Fraction, proven: int, joining: Antichain, beside: int, weight: Callable[[int], Fraction]
-) -> Bracket:
+) -> IndexBracket:
     """Return the bracket of a feature that has the ``part`` of ``proven`` explanations.
 
     Those in ``joining`` that contain it may be added, and as many ``beside`` that do not.
@@ -166,10 +168,10 @@ def _ratio(
 
     if proven:
         high = joining.best_ratio(part, proven, own, highest=True)
-        return Bracket(joining.best_ratio(part, proven + beside, own, highest=False), high)
+        return IndexBracket(joining.best_ratio(part, proven + beside, own, highest=False), high)
     # there is one explanation at least, and none is known
     possible = [own(k) for k in joining.candidates]
-    return Bracket(ZERO if beside else min(possible), max(possible, default=ZERO))
+    return IndexBracket(ZERO if beside else min(possible), max(possible, default=ZERO))
 
 
 def _candidates(game: KnownGame) -> tuple[dict[int, int], dict[int, dict[int, int]]]:
@@ -199,7 +201,7 @@ def _counts(sizes: Vector, wanted: Vector) -> dict[int, int]:
     return {k: n for k, n in enumerate(counts) if n}
 
 
-def _responsibility(game: KnownGame) -> list[Bracket]:
+def _responsibility(game: KnownGame) -> list[IndexBracket]:
     found = []
     any_open = np.flatnonzero(game.open) if game.outside and not game.exact else np.zeros(0, int)
     beyond = Fraction(1, int(game.sizes[any_open].min()) + 1) if len(any_open) else ZERO
@@ -218,11 +220,11 @@ def _responsibility(game: KnownGame) -> list[Bracket]:
                 high = Fraction(1, int(here[possible].min()))
         elif not game.exact:
             high = beyond
-        found.append(Bracket(low, max(low, high)))
+        found.append(IndexBracket(low, max(low, high)))
     return found
 
 
-INDICES: dict[str, Callable[[KnownGame], list[Bracket]]] = {
+INDICES: dict[str, Callable[[KnownGame], list[IndexBracket]]] = {
     "shapley": _shapley,
     "holler-packel": lambda game: _shared(game, lambda _: ONE),
     "deegan-packel": _deegan_packel,

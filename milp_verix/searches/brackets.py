@@ -178,7 +178,7 @@ _LEAST = 2.0**-30
 """Share of the largest radius below which nothing is asked."""
 
 
-class Step(NamedTuple):
+class BracketStep(NamedTuple):
     """A question that a bracket asks next: a means, ``"attack"``, ``"bounds"`` or ``"check"``."""
 
     means: str
@@ -256,38 +256,38 @@ class Bracket:
         self.counterfactual = plain_counterfactual(problem, self.counterfactual, deadline, near)
         self.upper = self._balls.distance(self.counterfactual.input)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[BracketStep]:
         """Yield the questions to ask, one after the other's answer, until the bracket is narrow."""
         few = self.free.size <= _FEW
         if not self.narrow and self.reach > 0:
-            yield Step("attack", self.reach)
+            yield BracketStep("attack", self.reach)
         if math.isinf(self.upper):
-            yield Step("bounds", self.reach)
+            yield BracketStep("bounds", self.reach)
         elif not few:
             yield from self._attacks()
         if not few or math.isinf(self.upper):  # an exact check of all may take the whole limit
             yield from self._bounds()
         yield from self.checks()
 
-    def _attacks(self) -> Iterator[Step]:
+    def _attacks(self) -> Iterator[BracketStep]:
         """Halve the range between radii at which attacks are in vain and find something."""
         vain = 0.0
         while self.upper - vain > self.tolerance * self.upper:
             epsilon = _between(vain, self.upper)
-            yield Step("attack", epsilon)
+            yield BracketStep("attack", epsilon)
             if self.upper > epsilon:
                 vain = epsilon
 
-    def _bounds(self) -> Iterator[Step]:
+    def _bounds(self) -> Iterator[BracketStep]:
         """Halve the range between radii that bounds prove and do not prove."""
         unproven = min(self.reach, self.upper)
         while not self.narrow and self._apart(unproven):
             epsilon = self._middle(unproven)
-            yield Step("bounds", epsilon)
+            yield BracketStep("bounds", epsilon)
             if self.lower < epsilon:
                 unproven = epsilon
 
-    def checks(self) -> Iterator[Step]:
+    def checks(self) -> Iterator[BracketStep]:
         """Check right below the upper end, which attacks often find; else halve the range."""
         middle = False
         while not self.narrow:
@@ -298,13 +298,13 @@ class Bracket:
             if middle or self.unknown:
                 epsilon = self._middle(below)
             before = self.upper
-            yield Step("check", epsilon)
+            yield BracketStep("check", epsilon)
             middle = self.upper < before
 
-    def again(self) -> Iterator[Step]:
+    def again(self) -> Iterator[BracketStep]:
         """Check the least radius that was not decided once more; if it holds, those above it."""
         least = min(self.unknown)
-        yield Step("check", least)
+        yield BracketStep("check", least)
         if self.lower >= least:
             yield from self.checks()
 

@@ -29,7 +29,7 @@ from milp_verix.searches.runner import AnytimeSearch
 from milp_verix.solvers import Session, SolveStatus, Targets
 from verix_encodings import Bounds, crown_bounds
 from verix_encodings.arrays import FloatArray
-from verix_encodings.contrast_program import Contrast, contrast_program
+from verix_encodings.contrast_program import ContrastQuestion, contrast_program
 from verix_encodings.safe_bounds import evaluation_error
 
 _WIDE = 1e8
@@ -271,7 +271,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         chosen = frozenset(np.flatnonzero(result.point[program.moved] > 0.5).tolist())
         return not broken and self._judge(chosen, program.input.at(result.point))
 
-    def _contrast(self, rival: int, limit: float) -> Contrast | None:
+    def _contrast(self, rival: int, limit: float) -> ContrastQuestion | None:
         """Return the question about a rival and sets within ``limit``; None if bounds decide it."""
         subsets = self.subsets
         if self._bounded is None or self._bounded[0] != limit:
@@ -284,7 +284,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
         bounds, needed = self._bounded[1], float(self._needed[rival])
         if bounds[-1].upper[rival] < -needed:
             return None
-        return Contrast(subsets.margins, bounds, self.measure, limit, rival, needed)
+        return ContrastQuestion(subsets.margins, bounds, self.measure, limit, rival, needed)
 
     def _within(self, cost: float, deadline: Deadline) -> Verdict:
         """Return the verdict on all changes of that cost: a check over their knapsack ball."""

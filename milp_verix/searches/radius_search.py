@@ -21,7 +21,7 @@ from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.ranges import RobustnessRadii
-from milp_verix.searches.brackets import Balls, Bracket, Step, scale_of
+from milp_verix.searches.brackets import Balls, Bracket, BracketStep, scale_of
 from milp_verix.searches.runner import AnytimeSearch, OracleWork
 
 _LEAST_WORK = 0.1
@@ -68,7 +68,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
     def _opened(self, epsilon: float) -> Oracle:
         return Oracle(self.balls.at(epsilon), self._own_search, self._bounds)
 
-    def _ask(self, bracket: Bracket, step: Step, deadline: Deadline) -> None:
+    def _ask(self, bracket: Bracket, step: BracketStep, deadline: Deadline) -> None:
         """Answer ``step`` of ``bracket`` by the ``deadline``."""
         if self._epsilon != step.epsilon:
             opened = self._opened(step.epsilon)

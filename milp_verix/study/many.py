@@ -1,7 +1,7 @@
 """A study of many inputs, as one call.
 
 Written by ``python docs/write_calls.py`` from the tables of calls and options: change these
-instead. A call has no body: what :func:`answered` names is loaded once it is asked.
+instead. A call has no body: what :func:`delegated` names is loaded once it is asked.
 """
 
 # fmt: off
@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from milp_verix.api.entrance import answered
+from milp_verix.api.entrance import delegated
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.problem.search import USUAL
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from verix_encodings import BoundMethod, Formulation
 
 
-@answered("many", by="study.study_run.run_many")
+@delegated("many", to="study.study_run.run_many")
 def explain_many(
     network: NetworkLike, xs: Any, *, epsilon: Epsilon | Sequence[Epsilon], journal: str | Path,
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,

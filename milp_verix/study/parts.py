@@ -13,7 +13,7 @@ from milp_verix.base.arguments import integer_of, refuse_file, seconds_of
 from milp_verix.base.errors import InputError, MilpVerixError
 from milp_verix.comparison.runs import why_unfit
 from milp_verix.inputs.feature import Feature
-from milp_verix.inputs.inputs import Inputs as Description, inputs_of as described_as
+from milp_verix.inputs.inputs import Inputs, inputs_of as described_as
 from milp_verix.inputs.one_row import counts, row_of, several_rows
 from milp_verix.inputs.radii import Labels
 from milp_verix.models.loaded_model import LoadedModel
@@ -21,7 +21,13 @@ from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.comparison import Comparison
-from milp_verix.study.study_inputs import Inputs, described_inputs, indices_in, inputs_of, names_of
+from milp_verix.study.study_inputs import (
+    StudyInputs,
+    described_inputs,
+    indices_in,
+    inputs_of,
+    names_of,
+)
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 
 _NO_TIME = 1e-9
@@ -32,7 +38,7 @@ class Part:
     """The tasks of one network: each of the ``inputs`` at ``indices`` with each setting."""
 
     network: LoadedModel
-    inputs: Inputs
+    inputs: StudyInputs
     indices: Sequence[int]
     settings: Sequence[Setting]
 
@@ -55,7 +61,7 @@ def part_of(
     grid: Mapping[str, Sequence[Any]] | None = None,
     indices: str | Sequence[int] | None = None,
     columns: Sequence[str] | None = None,
-    inputs: Description | Sequence[Feature] | str | Path | None = None,
+    inputs: Inputs | Sequence[Feature] | str | Path | None = None,
     options: Mapping[str, Any],
 ) -> Part:
     """Return the part of a study that arguments of :func:`milp_verix.explain_many` name.
@@ -63,7 +69,7 @@ def part_of(
     Raises the error of an argument that suits no input.
     """
     if isinstance(inputs, str | Path):
-        inputs = Description.from_file(inputs)
+        inputs = Inputs.from_file(inputs)
     described = described_as(inputs)
     network = loaded(network, described)
     given, options = _given(network, xs, columns, described, options)
@@ -105,9 +111,9 @@ def _given(
     network: LoadedModel,
     xs: Any,
     columns: Sequence[str] | None,
-    described: Description | None,
+    described: Inputs | None,
     options: Mapping[str, Any],
-) -> tuple[Inputs, Mapping[str, Any]]:
+) -> tuple[StudyInputs, Mapping[str, Any]]:
     """Return the inputs, and the options with their description if there is one."""
     xs = several_rows(xs)
     if described is None:
@@ -147,7 +153,7 @@ def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
     return chosen
 
 
-def _first_readable(inputs: Inputs, indices: Sequence[int]) -> NDArray[Any]:
+def _first_readable(inputs: StudyInputs, indices: Sequence[int]) -> NDArray[Any]:
     """Return the first input that can be read; ``InputError`` if none can."""
     first: str | None = None
     for index in indices:
@@ -159,7 +165,7 @@ def _first_readable(inputs: Inputs, indices: Sequence[int]) -> NDArray[Any]:
 
 
 def _refuse_bad_settings(
-    network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+    network: LoadedModel, inputs: StudyInputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> None:
     """Raise the error of a setting that no input can be explained with.
 
@@ -188,7 +194,7 @@ def _refuse_bad_settings(
 
 
 def _samples(
-    network: LoadedModel, inputs: Inputs, indices: Sequence[int], arguments: Mapping[str, Any]
+    network: LoadedModel, inputs: StudyInputs, indices: Sequence[int], arguments: Mapping[str, Any]
 ) -> Iterator[NDArray[Any]]:
     """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain.
 

@@ -17,7 +17,7 @@ from milp_verix.base.stored_numbers import array_in
 from milp_verix.inputs import input_files, one_row
 from milp_verix.inputs.feature import is_missing
 from milp_verix.inputs.frame import is_frame, named_frame
-from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.study import tables
@@ -27,7 +27,7 @@ _FORMS = "give a .npy file, a .npz file with KEY after a colon, a .csv or a .par
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Inputs:
+class StudyInputs:
     """``count`` inputs: ``read(i)`` returns one, ``name(i)`` the name of its file, or None.
 
     ``notes(i)`` say how it was converted, and ``place(i)`` where it stands in its source;
@@ -54,20 +54,20 @@ def names_of(network: LoadedModel, options: Mapping[str, Any]) -> Sequence[str] 
 
 def inputs_of(
     source: Any, size: int, columns: Sequence[str] | None = None, names: Sequence[str] | None = None
-) -> Inputs:
+) -> StudyInputs:
     """Return the inputs in ``source``: an array, a sequence, a DataFrame, or the path of a file.
 
     The first axis of an array counts the inputs, each of ``size`` numbers. ``columns`` are the
     columns of a table that hold an input, all by default. ``names`` are those of the coordinates,
     by which tables and rows with names are placed. Raises ``InputError``.
     """
-    if isinstance(source, Inputs):
+    if isinstance(source, StudyInputs):
         return source
     suffix = Path(source).suffix.lower() if isinstance(source, str | Path) else ""
     if is_frame(source) or suffix in (".csv", ".parquet"):
         table = tables.number_table(source, size, columns, names)
         _fitting(table.values, size, "the table")
-        return Inputs(
+        return StudyInputs(
             len(table.values), table.row, place=table.place, remarks=table.notes, named=True
         )
     if isinstance(source, str | Path):
@@ -108,7 +108,7 @@ def indices_in(text: str, count: int) -> list[int]:
     return found
 
 
-def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
+def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> StudyInputs:
     """Return inputs that are arrays, or rows by ``names``, or else by those of the first row."""
     remarks: tuple[str, ...] = ()
     if names is None and one_row.has_names(source[0]):
@@ -127,12 +127,12 @@ def _sequence(source: Sequence[Any], names: Sequence[str] | None) -> Inputs:
         row = one_row.row_of(source[index])
         return () if row is None else one_row.in_order([*row], names, "the row")[1]
 
-    return Inputs(
+    return StudyInputs(
         len(source), read, notes=notes, remarks=remarks, named=one_row.has_names(source[0])
     )
 
 
-def _fitting(values: NDArray[Any], size: int, what: str) -> Inputs:
+def _fitting(values: NDArray[Any], size: int, what: str) -> StudyInputs:
     """Return the entries of ``values`` along its first axis."""
     entry = values.shape[1:]
     if values.ndim == 0 or not len(values) or int(np.prod(entry)) != size:
@@ -140,7 +140,7 @@ def _fitting(values: NDArray[Any], size: int, what: str) -> Inputs:
             f"{what} has shape {values.shape}; expected an entry for each input along the first "
             f"axis, of {size} numbers each"
         )
-    return Inputs(len(values), lambda i: np.array(values[i]))
+    return StudyInputs(len(values), lambda i: np.array(values[i]))
 
 
 def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[Any]:
@@ -160,7 +160,7 @@ def _stored(source: str, size: int, columns: Sequence[str] | None) -> NDArray[An
     return mapped
 
 
-def described_inputs(source: Any, description: Description, *, reordered: bool = False) -> Inputs:
+def described_inputs(source: Any, description: Inputs, *, reordered: bool = False) -> StudyInputs:
     """Return the inputs in ``source``, whose columns are the features of ``description``.
 
     A table, a ``.csv`` or ``.parquet`` file or a pandas DataFrame, has a column for each feature,
@@ -181,7 +181,7 @@ def described_inputs(source: Any, description: Description, *, reordered: bool =
     return replace(given, read=read)
 
 
-def _given(source: Any, description: Description, reordered: bool) -> Inputs:
+def _given(source: Any, description: Inputs, reordered: bool) -> StudyInputs:
     path = Path(source) if isinstance(source, str | Path) else Path()
     suffix = path.suffix.lower()
     if suffix == ".csv":
@@ -192,7 +192,7 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
         return _frame(source, "the frame", description)
     if isinstance(source, Sequence) and any(one_row.has_names(row) for row in source):
         features = description.features
-        return Inputs(
+        return StudyInputs(
             len(source),
             lambda i: _row(source[i], description, f"row {i}"),
             notes=lambda i: one_row.features_among(
@@ -208,13 +208,13 @@ def _given(source: Any, description: Description, reordered: bool) -> Inputs:
     return given
 
 
-def _frame(frame: Any, what: str, description: Description, *, of_file: bool = False) -> Inputs:
+def _frame(frame: Any, what: str, description: Inputs, *, of_file: bool = False) -> StudyInputs:
     frame = named_frame(frame)
     lines = [*enumerate(frame.to_dict("split")["data"])]
     return _table(f"{what}, row", what, [*frame.columns], lines, description, of_file=of_file)
 
 
-def _csv(path: Path, description: Description) -> Inputs:
+def _csv(path: Path, description: Inputs) -> StudyInputs:
     lines = tables.csv_lines(path)
     _, header = next(lines, (1, []))
     tables.refuse_one_cell(path, header, len(description.names))
@@ -228,10 +228,10 @@ def _table(
     what: str,
     header: list[str],
     lines: list[tuple[int, list[Any]]],
-    description: Description,
+    description: Inputs,
     *,
     of_file: bool,
-) -> Inputs:
+) -> StudyInputs:
     """Return the inputs in numbered ``lines`` of cells; empty ones are NaN if ``of_file``."""
     columns, remarks = one_row.features_among(description.features, header, what)
     may = {columns[one.name][0] for one in description.features if one.missing and of_file}
@@ -248,10 +248,10 @@ def _table(
         gone = {name: np.nan for name in may if row[name] == "" or is_missing(row[name])}
         return _row(row | gone, description, place(index))
 
-    return Inputs(len(lines), read, place=place, remarks=remarks)
+    return StudyInputs(len(lines), read, place=place, remarks=remarks)
 
 
-def _row(row: Any, description: Description, where: str) -> FloatArray:
+def _row(row: Any, description: Inputs, where: str) -> FloatArray:
     with refusing(where, InputError):
         return description.row(row)
 
@@ -261,7 +261,7 @@ _MOST_TRIED = 100
 
 def stored_inputs(
     source: str, network: LoadedModel, columns: Sequence[str] | None, options: Mapping[str, Any]
-) -> Inputs:
+) -> StudyInputs:
     """Return the inputs that ``source`` names; a note tells where bytes are scaled."""
     domain = options.get("domain", UNIT_DOMAIN)
     if Path(source).is_dir():
@@ -282,12 +282,12 @@ def stored_inputs(
     return replace(given, read=read, notes=notes, remarks=(*given.remarks, *scaled))
 
 
-def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> Inputs:
+def _pictures(folder: Path, network: LoadedModel, image_shape: Shape | None) -> StudyInputs:
     suffixes = {f".{suffix}" for suffix in input_files.PICTURES}
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in suffixes)
     if not files:
         raise InputError(f"{folder} holds no pictures: {', '.join(sorted(suffixes))}")
-    return Inputs(
+    return StudyInputs(
         len(files),
         lambda i: input_files.read_input(str(files[i]), network.input_shape, image_shape),
         lambda i: files[i].name,
@@ -304,7 +304,7 @@ def _scales(domain: Domain) -> bool:
     return bool(np.isfinite([low, high]).all())
 
 
-def _are_bytes(given: Inputs) -> bool:
+def _are_bytes(given: StudyInputs) -> bool:
     """Return whether the inputs are bytes: the first that can be read tells."""
     for index in range(min(given.count, _MOST_TRIED)):
         with suppress(InputError):

@@ -26,7 +26,7 @@ from milp_verix.base import version
 from milp_verix.base.errors import InputError, MilpVerixError, meant, require_one_of
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Prediction
-from milp_verix.inputs.inputs import Inputs as Description
+from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import radius_in_text
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.verdict import INTERRUPTED
@@ -38,7 +38,7 @@ from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.explanation import Explanation
 from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record, identity
 from milp_verix.study.results import Partial, packed
-from milp_verix.study.study_inputs import Inputs
+from milp_verix.study.study_inputs import StudyInputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {
     "explain": explain,
@@ -128,7 +128,7 @@ def settings_of(
 
 
 def tasks_of(
-    network: LoadedModel, inputs: Inputs, indices: Sequence[int], settings: Sequence[Setting]
+    network: LoadedModel, inputs: StudyInputs, indices: Sequence[int], settings: Sequence[Setting]
 ) -> Iterator[Task]:
     """Yield the tasks, all settings of one input after the other; an input is read when needed."""
     hashed = network.content_sha256
@@ -181,7 +181,7 @@ def value_in_json(value: Any, name: str) -> Any:
 def _plain(value: Any, name: str) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, Description):
+    if isinstance(value, Inputs):
         value = value.to_data()
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
@@ -218,7 +218,7 @@ def _arguments_of(kind: str) -> dict[str, Any]:
 
 
 def _read(
-    inputs: Inputs, index: int, name: str | None, network: LoadedModel
+    inputs: StudyInputs, index: int, name: str | None, network: LoadedModel
 ) -> tuple[NDArray[Any] | None, str | None, list[Any]]:
     """Return an input, or why there is none, and what tells it from others."""
     try:
@@ -233,7 +233,7 @@ def _read(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TaskOutcome:
     """The record of a task, and its whole result packed for a file, or None.
 
     The process that has the journal writes both, so that no other needs the same disk.
@@ -245,7 +245,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
 
 
-def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
+def run_task(network: LoadedModel, task: Task, whole: bool) -> TaskOutcome:
     """Do ``task`` and return its record, with the ``whole`` result if it is asked for.
 
     It goes on from the answer in ``task.partial``, if there is one, and saves its own there.
@@ -278,7 +278,7 @@ def run_task(network: LoadedModel, task: Task, whole: bool) -> Outcome:
         "seconds": round(time.perf_counter() - started, 6),
         "notes": result.notes,
     }
-    return Outcome(record, packed(result) if whole else None, tuple(warnings))
+    return TaskOutcome(record, packed(result) if whole else None, tuple(warnings))
 
 
 def _answered(
@@ -298,19 +298,19 @@ def _answered(
     return answer()
 
 
-def _compared(task: Task, found: Comparison, seconds: float) -> Outcome:
+def _compared(task: Task, found: Comparison, seconds: float) -> TaskOutcome:
     """Return the record of a comparison of solvers; raises ``KeyboardInterrupt`` for Ctrl-C."""
     if found.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     stopped = found.stopped or next((run.stopped for run in found.runs if run.stopped), None)
     status = DONE if stopped is None else UNDECIDED
     record = _record(task, status, stopped, seconds, found.prediction)
-    return Outcome({**record, "comparison": compared_checks(found)})
+    return TaskOutcome({**record, "comparison": compared_checks(found)})
 
 
-def failed(task: Task, reason: str, seconds: float = 0.0) -> Outcome:
+def failed(task: Task, reason: str, seconds: float = 0.0) -> TaskOutcome:
     """Return the record of a task that ended without a result."""
-    return Outcome(_record(task, FAILED, " ".join(reason.split()), seconds, None))
+    return TaskOutcome(_record(task, FAILED, " ".join(reason.split()), seconds, None))
 
 
 def _record(

@@ -32,9 +32,9 @@ from milp_verix.base.arguments import integer_of
 from milp_verix.base.errors import InputError, SolverError
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.solvers.remote_session import give_back, take
-from milp_verix.study.tasks import Outcome, Task, failed, run_task
+from milp_verix.study.tasks import Task, TaskOutcome, failed, run_task
 
-Engine: TypeAlias = Callable[[Iterable[Task]], Generator[Outcome, None, None]]
+Engine: TypeAlias = Callable[[Iterable[Task]], Generator[TaskOutcome, None, None]]
 
 _ATTEMPTS = 2
 _MOST_WORKERS = 4096
@@ -84,8 +84,8 @@ def engine_for(network: LoadedModel, workers: int, whole: bool) -> Engine:
 
 
 def in_processes(
-    run: Callable[[Task], Outcome], workers: Sequence[Callable[[], Any]], tasks: Iterable[Task]
-) -> Generator[Outcome, None, None]:
+    run: Callable[[Task], TaskOutcome], workers: Sequence[Callable[[], Any]], tasks: Iterable[Task]
+) -> Generator[TaskOutcome, None, None]:
     """Yield ``run`` of ``tasks``; each of ``workers`` opens an executor of one process.
 
     So the death of a process is about one task. It is tried once more, in a fresh process, and
@@ -151,7 +151,7 @@ def _begin(parent: int, network: LoadedModel, whole: bool) -> None:
     _given.append((network, whole))
 
 
-def _here(task: Task) -> Outcome:
+def _here(task: Task) -> TaskOutcome:
     network, whole = _given[0]
     return run_task(network, task, whole)
 
@@ -208,7 +208,7 @@ def dask_engine(network: LoadedModel, client: Any, whole: bool) -> Engine:
 
 def _in_cluster(
     client: Any, network: LoadedModel, expected: dict[str, str], whole: bool, tasks: Iterable[Task]
-) -> Generator[Outcome, None, None]:
+) -> Generator[TaskOutcome, None, None]:
     study = uuid4().hex
     waiting = iter(tasks)
     # a task, and not scattered data: Dask makes it again where a worker took it away
@@ -244,13 +244,13 @@ def _threads(client: Any) -> int:
         raise InputError(_LOST) from error
 
 
-def _outcome(future: Any, task: Task) -> Outcome:
+def _outcome(future: Any, task: Task) -> TaskOutcome:
     from distributed import KilledWorker
 
     if future.status in ("cancelled", "lost"):
         raise InputError(_LOST)
     try:
-        outcome: Outcome = future.result()
+        outcome: TaskOutcome = future.result()
     except KilledWorker as error:
         times = getattr(error, "allowed_failures", 0) + 1
         return failed(task, f"the worker that ran it died {times} times; memory may be short")
@@ -287,13 +287,13 @@ def _refuse_versions(expected: dict[str, str]) -> None:
         )
 
 
-def _run(network: LoadedModel, task: Task, whole: bool, expected: dict[str, str]) -> Outcome:
+def _run(network: LoadedModel, task: Task, whole: bool, expected: dict[str, str]) -> TaskOutcome:
     """Do a task on this worker, in a process of its own; kill it once nobody waits for it."""
     _refuse_versions(expected)
     os.environ.update(_ONE_THREAD)  # for the processes that start here
     if task.partial is not None and not task.partial.parent.parent.is_dir():
         task = replace(task, partial=None)  # the journal is on another disk
-    outcome: Outcome
+    outcome: TaskOutcome
     attempt = 1
     while True:
         process = take(partial(_Tasks, network, whole))
@@ -319,7 +319,7 @@ class _Tasks:
     def __init__(self, network: LoadedModel, whole: bool) -> None:
         self._network, self._whole = network, whole
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Return the outcome of ``task``."""
         return run_task(self._network, task, self._whole)
 

@@ -27,7 +27,7 @@ _INF = np.inf
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SolverCase:
     """A case, for solvers with the capabilities that it ``needs``."""
 
     name: str
@@ -35,10 +35,12 @@ class Case:
     needs: frozenset[str] = frozenset()
 
 
-def cases_for(capabilities: frozenset[str]) -> tuple[Case, ...]:
+def cases_for(capabilities: frozenset[str]) -> tuple[SolverCase, ...]:
     """Return the cases for a solver that claims ``capabilities``."""
     beyond = sorted(PROGRAM_NEEDS - capabilities - {"partition"})
-    refusals = [Case(f"{CAPABILITIES[kind]} refused", partial(_refused, kind)) for kind in beyond]
+    refusals = [
+        SolverCase(f"{CAPABILITIES[kind]} refused", partial(_refused, kind)) for kind in beyond
+    ]
     return *(case for case in _CASES if case.needs <= capabilities), *refusals
 
 
@@ -101,14 +103,14 @@ _WRITTEN: dict[str, list[dict[str, Any]]] = json.loads(
     Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
 )
 _CASES = [
-    Case(name, partial(_steps, steps), builder_of(steps[0]["load"]).build().needs)
+    SolverCase(name, partial(_steps, steps), builder_of(steps[0]["load"]).build().needs)
     for name, steps in _WRITTEN.items()
 ]
 
 
 def _case(name: str, *needs: str) -> Callable[[Run], Run]:
     def add(run: Run) -> Run:
-        _CASES.append(Case(name, run, frozenset(needs)))
+        _CASES.append(SolverCase(name, run, frozenset(needs)))
         return run
 
     return add

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from milp_verix.base.errors import InputError, first_line, shown
 from milp_verix.solvers import Solver, added_solvers, lacking_parts, solver_named
-from milp_verix.testing.cases import Case, cases_for
+from milp_verix.testing.cases import SolverCase, cases_for
 from milp_verix.testing.trial import Trial, Unmet
 
 
@@ -81,10 +81,10 @@ def solver_of(solver: str | Solver) -> Solver:
     return solver
 
 
-_OPENS = Case("it opens", lambda _trial: None)
+_OPENS = SolverCase("it opens", lambda _trial: None)
 
 
-def attempt(case: Case, solver: Solver, seconds: float) -> Failure | None:
+def attempt(case: SolverCase, solver: Solver, seconds: float) -> Failure | None:
     """Return the failure of ``solver`` in a case, None if it passes."""
     try:
         if (reason := solver.unavailable()) is not None:

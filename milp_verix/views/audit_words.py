@@ -160,5 +160,5 @@ def _point(verdict: Verdict) -> Counterfactual | None:
 
 
 WORDS = {
-    "audit": facts.Words(audit_headline, audit_outcome, audit_sentence, audit_facts),
+    "audit": facts.Wording(audit_headline, audit_outcome, audit_sentence, audit_facts),
 }

@@ -12,7 +12,7 @@ from milp_verix.results.contrast import (
     Enumeration,
 )
 from milp_verix.views import sentences, wording
-from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, features_facts, to_try
+from milp_verix.views.facts import Facts, Wording, axes_facts, change_facts, features_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.sentences import limit_parts, move_parts, rules_sentences, scope_sentences
 from milp_verix.views.wording import change_text, joined
@@ -256,8 +256,8 @@ def _sizes(sets: tuple[FeatureSet, ...]) -> str:
 
 
 WORDS = {
-    "contrastive": Words(contrast_headline, contrast_outcome, contrast_sentence, contrast_facts),
-    "enumeration": Words(
+    "contrastive": Wording(contrast_headline, contrast_outcome, contrast_sentence, contrast_facts),
+    "enumeration": Wording(
         enumeration_headline, lambda _: "", enumeration_sentence, enumeration_facts
     ),
 }

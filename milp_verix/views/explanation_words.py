@@ -4,7 +4,7 @@ from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.explanation import Explanation
 from milp_verix.views import wording
-from milp_verix.views.facts import Facts, Words, features_facts, to_try
+from milp_verix.views.facts import Facts, Wording, features_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of, message_claim
 from milp_verix.views.sentences import open_sentences, rules_sentences, set_claim
 
@@ -246,5 +246,5 @@ def trace_lines(statistics: Statistics) -> list[str]:
 
 
 WORDS = {
-    "explanation": Words(headline, outcome_text, explanation_sentence, explanation_facts),
+    "explanation": Wording(headline, outcome_text, explanation_sentence, explanation_facts),
 }

@@ -15,7 +15,7 @@ from milp_verix.views.wording import named_prediction
 Facts = list[tuple[str, str]]
 
 
-class Words(NamedTuple):
+class Wording(NamedTuple):
     """What is said of one kind of result: its headline, what is proven, the claim, own facts."""
 
     title: Callable[[Any], str]

@@ -3,7 +3,7 @@
 from milp_verix.base.number_text import counted, down, nearest, up
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.views import sentences, wording
-from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, to_try
+from milp_verix.views.facts import Facts, Wording, axes_facts, change_facts, to_try
 from milp_verix.views.labels import SHOWN, change_texts, labels_of
 from milp_verix.views.sentences import held_text, scope_sentences
 
@@ -21,8 +21,8 @@ _MEANING = {
     "its features",
     "responsibility": "1 / k, if its smallest minimal explanation has k features",
 }
-_DIGITS, _TOLD = 3, 5
-"""So many features are told in a sentence with their importance."""
+_DIGITS, _MOST = 3, 5
+"""So many features are listed in a sentence with their importance."""
 
 
 def importance_headline(found: Importance) -> str:
@@ -56,7 +56,7 @@ def importance_sentence(found: Importance) -> str:
     texts = [feature for feature in ranking if upper[feature]]
     if not texts:
         return " ".join([f"{_subject(found)} is 0: none is needed.", *scope_sentences(found)])
-    named = texts if len(texts) == _TOLD + 1 else texts[:_TOLD]
+    named = texts if len(texts) == _MOST + 1 else texts[:_MOST]
     parts = [wording.joined([f"{bracket_of(found, one)} for {labels[one]}" for one in named])]
     if rest := texts[len(named) :]:
         most = up(max(upper[feature] for feature in rest), _DIGITS)
@@ -206,8 +206,10 @@ def relevance_facts(found: Relevance) -> Facts:
 
 
 WORDS = {
-    "importance": Words(
+    "importance": Wording(
         importance_headline, importance_outcome, importance_sentence, importance_facts
     ),
-    "relevance": Words(relevance_headline, relevance_outcome, relevance_sentence, relevance_facts),
+    "relevance": Wording(
+        relevance_headline, relevance_outcome, relevance_sentence, relevance_facts
+    ),
 }

@@ -10,7 +10,7 @@ from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.ranges import RadiusBracket, RobustnessRadii
 from milp_verix.views import sentences
 from milp_verix.views.explanation_words import outcome_text
-from milp_verix.views.facts import Facts, Words, axes_facts, change_facts, still_facts, to_try
+from milp_verix.views.facts import Facts, Wording, axes_facts, change_facts, still_facts, to_try
 from milp_verix.views.labels import SHOWN, labels_of
 from milp_verix.views.wording import (
     compared,
@@ -25,8 +25,8 @@ from milp_verix.views.wording import (
     tally,
 )
 
-_TOLD = 3
-"""So many radii of single features are told in a sentence."""
+_MOST = 3
+"""So many radii of single features are listed in a sentence."""
 
 
 def sweep_headline(sweep: EpsilonSweep) -> str:
@@ -213,10 +213,10 @@ def _alone(found: RobustnessRadii) -> list[str]:
     near = [b for b in every if b.features[0] not in whole]
     near.sort(key=lambda one: (one.lower, one.features))
     moving = [one for one in near if _proven_text(found, one)]
-    parts += [f"{labels[b.features[0]]} by up to {_proven_text(found, b)}" for b in moving[:_TOLD]]
-    if len(moving) > _TOLD:
-        others = counted(len(moving) - _TOLD, "other feature")
-        own = "a radius of its own" if len(moving) == _TOLD + 1 else "radii of their own"
+    parts += [f"{labels[b.features[0]]} by up to {_proven_text(found, b)}" for b in moving[:_MOST]]
+    if len(moving) > _MOST:
+        others = counted(len(moving) - _MOST, "other feature")
+        own = "a radius of its own" if len(moving) == _MOST + 1 else "radii of their own"
         parts.append(f"{others} by {own}")
     texts = []
     if parts:
@@ -283,6 +283,6 @@ def _each(found: RobustnessRadii) -> Facts:
 
 
 WORDS = {
-    "radius": Words(radii_headline, radii_outcome, radii_sentence, radii_facts),
-    "sweep": Words(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
+    "radius": Wording(radii_headline, radii_outcome, radii_sentence, radii_facts),
+    "sweep": Wording(sweep_headline, sweep_outcome, sweep_sentence, sweep_facts),
 }

@@ -8,7 +8,7 @@ from milp_verix.base.number_text import counted, exact, percent_of, range_end
 from milp_verix.inputs.feature import Feature
 from milp_verix.results.ranges import FeatureRange, Ranges
 from milp_verix.views import wording
-from milp_verix.views.facts import Facts, Words
+from milp_verix.views.facts import Facts, Wording
 from milp_verix.views.labels import SHOWN, FeatureLabels, labels_of
 from milp_verix.views.sentences import (
     bounds_sentences,
@@ -255,5 +255,5 @@ def _kind(found: Ranges, one: FeatureRange) -> Feature | None:
 
 
 WORDS = {
-    "ranges": Words(ranges_headline, ranges_outcome, ranges_sentence, ranges_facts),
+    "ranges": Wording(ranges_headline, ranges_outcome, ranges_sentence, ranges_facts),
 }

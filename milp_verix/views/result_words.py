@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from milp_verix.base.errors import printable
 from milp_verix.base.number_text import counted
 from milp_verix.results.explanation import EpsilonSweep, Explanation
-from milp_verix.views.facts import Facts, Words, about_facts, effort_facts, question_facts
+from milp_verix.views.facts import Facts, Wording, about_facts, effort_facts, question_facts
 
 if TYPE_CHECKING:
     from milp_verix.results.json_format import StoredResult
@@ -23,9 +23,9 @@ _HOMES = {
 """The module whose ``WORDS`` tell each kind of result, loaded with the first one."""
 
 
-def words_of(result: "StoredResult") -> Words:
+def words_of(result: "StoredResult") -> Wording:
     """Return what is said of a result of this kind."""
-    words: Words = import_module(f"{__package__}.{_HOMES[result.kind]}").WORDS[result.kind]
+    words: Wording = import_module(f"{__package__}.{_HOMES[result.kind]}").WORDS[result.kind]
     return words
 
 

@@ -24,7 +24,7 @@ STUDY_HEADS = (
     *("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR10, s"),
     *("ratio", "95 % interval", "p"),
 )
-_TOLD = 3
+_MOST = 3
 
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:
@@ -259,7 +259,7 @@ def columns_headline(use: TableUse) -> str:
 def columns_sentence(use: TableUse) -> str:
     """Return the columns needed most often, and those with no part, or held, in all decisions."""
     every = f"{counted(use.decisions, 'decision')} ({use.question})"
-    top = [column for column in use.columns if column.in_all][:_TOLD]
+    top = [column for column in use.columns if column.in_all][:_MOST]
     texts = []
     if top:
         parts = [f"{column.name} in {share_text(column.in_all)}" for column in top]
@@ -269,11 +269,11 @@ def columns_sentence(use: TableUse) -> str:
     never = [column.name for column in use.columns if column.no_part == 1]
     if never:
         verb = "plays" if len(never) == 1 else "play"
-        listed = listed_texts(never, "other column", _TOLD)
+        listed = listed_texts(never, "other column", _MOST)
         texts.append(f"{listed} provably {verb} no part in any of them.")
     still = [column.name for column in use.columns if column.still == 1]
     if still:
-        listed = listed_texts(still, "other column", _TOLD)
+        listed = listed_texts(still, "other column", _MOST)
         texts.append(f"Nothing is proven of the part of {listed}, held in all of them.")
     return printable(" ".join(texts))
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from milp_verix.study.journal import Journal, Record
-from milp_verix.study.study_inputs import Inputs
-from milp_verix.study.tasks import Outcome, Task, settings_of, tasks_of
+from milp_verix.study.study_inputs import StudyInputs
+from milp_verix.study.tasks import Task, TaskOutcome, settings_of, tasks_of
 from tests.support import digits_example
 
 
@@ -48,37 +48,37 @@ def _name(result: str | None) -> str | None:
 def some_tasks(count: int) -> list[Task]:
     """Return tasks of the shipped network, one for each of ``count`` inputs of numbers 0, 1, …"""
     network = digits_example.network()
-    inputs = Inputs(count, lambda i: np.full((1, 8, 8), i / count, np.float32))
+    inputs = StudyInputs(count, lambda i: np.full((1, 8, 8), i / count, np.float32))
     settings = settings_of(["explain"], {"epsilon": [0.01]}, {})
     return list(tasks_of(network, inputs, range(count), settings))
 
 
-def plain(task: Task) -> Outcome:
+def plain(task: Task) -> TaskOutcome:
     """Answer a task without a solver."""
-    return Outcome(record(task.index))
+    return TaskOutcome(record(task.index))
 
 
-def fatal(task: Task) -> Outcome:
+def fatal(task: Task) -> TaskOutcome:
     """Answer a task, but die of task 1 each time."""
     if task.index == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(record(task.index))
+    return TaskOutcome(record(task.index))
 
 
-def fatal_once(task: Task) -> Outcome:
+def fatal_once(task: Task) -> TaskOutcome:
     """Answer a task, but die of task 1 the first time: the file of the variable MARKER says it."""
     marker = Path(os.environ["MARKER"])
     if task.index == 1 and not marker.exists():
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(record(task.index))
+    return TaskOutcome(record(task.index))
 
 
-def refusing(task: Task) -> Outcome:
+def refusing(task: Task) -> TaskOutcome:
     """Raise an error that ends the study."""
     raise OSError(f"task {task.index}")
 
 
-def fatal_on_a_cluster(source: Any, task: Task, *_: Any) -> Outcome:
+def fatal_on_a_cluster(source: Any, task: Task, *_: Any) -> TaskOutcome:
     """Answer a task on a Dask worker, but kill the worker at task 1 each time."""
     return fatal(task)

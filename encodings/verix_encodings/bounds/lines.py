@@ -32,7 +32,7 @@ from verix_encodings.bounds.interval import Pair
 from verix_encodings.bounds.rows import (
     Coefficients,
     Patch,
-    Phases,
+    RowPhases,
     Rows,
     absolute,
     product,
@@ -50,11 +50,11 @@ Replaced: TypeAlias = tuple[FloatArray, FloatArray, list[tuple[int, Rows]]]
 """A form's constant, its rounding error, and the coefficients of each source."""
 
 
-class Relaxation(Protocol):
+class NodeRelaxation(Protocol):
     """Forms above and below a node, wherever bounds hold."""
 
     def replaced(
-        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+        self, c: Coefficients, slopes: FloatArray | None, phases: RowPhases | None
     ) -> Replaced:
         """Replace ``c·v`` by a form in the sources of ``v`` that is above it, row by row.
 
@@ -79,7 +79,7 @@ class Enclosing(ABC):
     reach: FloatArray
 
     def replaced(
-        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+        self, c: Coefficients, slopes: FloatArray | None, phases: RowPhases | None
     ) -> Replaced:
         c = reached(c)
         spend_calls(_CALLS)
@@ -243,7 +243,7 @@ class FollowedForms(BatchRelaxation, Protocol):
     """Forms of a node that is split at points, which may be followed forward, too."""
 
     def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
-        """Return the values of the forms that each row takes, as :class:`Relaxation` does."""
+        """Return the values of the forms that each row takes, as :class:`NodeRelaxation` does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

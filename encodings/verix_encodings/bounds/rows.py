@@ -166,7 +166,7 @@ def add_at(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Phases:
+class RowPhases:
     """Suppositions about one activation: row ``rows[k]`` supposes a phase of ``neurons[k]``.
 
     The neuron's lower slope in that row tells the phase: 1 for active, 0 for inactive. In its phase
@@ -202,14 +202,14 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Splits:
+class RowSplits:
     """Suppositions by the number of the activation, and multiples and parts by that of ``z``.
 
     ``multipliers`` are the coefficients ``β`` where ``z ≥ 0`` is supposed, ``−β`` where ``z ≤ 0``
     is, and zero elsewhere; shape (R, neurons).
     """
 
-    phases: Mapping[int, Phases] = field(default_factory=dict)
+    phases: Mapping[int, RowPhases] = field(default_factory=dict)
     multipliers: Mapping[int, FloatArray] = field(default_factory=dict)
     parts: Mapping[int, Parts] = field(default_factory=dict)
 

@@ -33,7 +33,7 @@ from verix_encodings.arrays import (
 from verix_encodings.blocks.layers import substitute
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
 from verix_encodings.bounds.lines import ByValue, Products, Replaced
-from verix_encodings.bounds.rows import Coefficients, Phases, absolute, product, reached
+from verix_encodings.bounds.rows import Coefficients, RowPhases, absolute, product, reached
 from verix_encodings.convolution import Convolution
 from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
@@ -291,7 +291,7 @@ class AffineForm:
     error: FloatArray
 
     def replaced(
-        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+        self, c: Coefficients, slopes: FloatArray | None, phases: RowPhases | None
     ) -> Replaced:
         """Replace ``c·z`` by ``Σ_k (c M_k)·v_k + c·b``."""
         products = [(source, product(c, matrix)) for source, matrix in self.node.terms]

@@ -38,8 +38,8 @@ from verix_encodings.bounds.lines import (
     BatchRelaxation,
     FollowedForms,
     Lines,
+    NodeRelaxation,
     Planes,
-    Relaxation,
 )
 from verix_encodings.bounds.rows import centred, outward
 from verix_encodings.program import Expressions, ProgramBuilder
@@ -213,7 +213,7 @@ class Bounded(Evaluated):
         """
         return None
 
-    def relaxation(self, bounds: Intervals) -> Relaxation:
+    def relaxation(self, bounds: Intervals) -> NodeRelaxation:
         """Return forms above and below the node where ``bounds`` hold before it."""
         low, high = self.enclosure(lambda k: (bounds[k].lower, bounds[k].upper))
         return Planes(high, low, np.maximum(np.abs(low), np.abs(high)), {}, {})
@@ -444,7 +444,7 @@ class Elementwise(OneSource):
     def windows(self, before: Callable[[int], IntArray | None]) -> IntArray | None:
         return before(self.source)
 
-    def relaxation(self, bounds: Intervals) -> Relaxation:
+    def relaxation(self, bounds: Intervals) -> NodeRelaxation:
         z = bounds[self.source]
         s_low, b_low, s_high, b_high = self.lines_of(z.lower, z.upper)
         steep = np.maximum(np.abs(s_low), np.abs(s_high))

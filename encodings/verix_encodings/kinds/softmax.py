@@ -33,7 +33,7 @@ import scipy.sparse as sp
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, freeze, relative_error
 from verix_encodings.bounds.interval import Bounds, Range
 from verix_encodings.bounds.lines import ByValue, GroupPlanes, Planes, Products, Replaced
-from verix_encodings.bounds.rows import Coefficients, Patch, Phases, reached
+from verix_encodings.bounds.rows import Coefficients, Patch, RowPhases, reached
 from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
 from verix_encodings.work import spend_entries
@@ -270,7 +270,7 @@ class SoftmaxForms(Planes):
     gap: FloatArray
 
     def replaced(
-        self, c: Coefficients, slopes: FloatArray | None, phases: Phases | None
+        self, c: Coefficients, slopes: FloatArray | None, phases: RowPhases | None
     ) -> Replaced:
         """Replace ``c·p`` by a form in the scores, of ``c`` less a number for each group."""
         rows = reached(c)

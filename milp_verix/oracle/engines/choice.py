@@ -102,9 +102,9 @@ def _checker(name: str, problem: ProblemData) -> Engine:
         from milp_verix.oracle.engines.beta import PhaseSplit
 
         return PhaseSplit(problem)
-    from milp_verix.oracle.engines.leaves import Leaves
+    from milp_verix.oracle.engines.leaves import LeavesEngine
 
-    return Leaves(problem)
+    return LeavesEngine(problem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ def point_of_cells(
     return found if inside is None else inside
 
 
-class Leaves(BoundsEngine):
+class LeavesEngine(BoundsEngine):
     """Decides claims about trees by a :class:`~.leaf_search.LeafSearch` for each margin."""
 
     name = "leaves"

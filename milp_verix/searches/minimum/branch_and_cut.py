@@ -36,7 +36,7 @@ from verix_encodings.arrays import FloatArray
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Node:
+class BranchNode:
     """Columns fixed in the relaxation, and a proven bound on the cost of its sets.
 
     Nodes compare by bound; among equal bounds the deeper node comes first. ``height`` is minus the
@@ -71,8 +71,8 @@ class BranchAndCut:
         self._enumeration = NodeEnumeration(search.incumbent, search.limits, search.until)
         self._attainable = search.incumbent.objective.attainable
         self._relaxation, self._nodes = relaxation, 0
-        self._open = [Node(0.0, 0, 0)]
-        self._active: Node | None = None
+        self._open = [BranchNode(0.0, 0, 0)]
+        self._active: BranchNode | None = None
         self._closed = np.inf
 
     @property
@@ -99,7 +99,7 @@ class BranchAndCut:
             heapq.heappush(self._open, replacement)
         self._active = None
 
-    def _replacements(self, node: Node, deadline: Deadline) -> list[Node]:
+    def _replacements(self, node: BranchNode, deadline: Deadline) -> list[BranchNode]:
         """Return nodes that together hold every cheaper explanation of ``node``."""
         self._nodes += 1
         relaxation, cutoff = self._relaxation, self._incumbent.cutoff
@@ -121,7 +121,9 @@ class BranchAndCut:
             return self._branch(node, phase, solution)
         return self._priced(node, solution, solution.selection)
 
-    def _priced(self, node: Node, solution: NodeSolution, selection: FloatArray) -> list[Node]:
+    def _priced(
+        self, node: BranchNode, solution: NodeSolution, selection: FloatArray
+    ) -> list[BranchNode]:
         """Cut off an optimum that survives every known scenario, or branch on a feature."""
         node, pricings = replace(node, pricings=node.pricings + 1), node.pricings
         if scenarios := self._separator.separate(selection, pricings):
@@ -132,7 +134,9 @@ class BranchAndCut:
         fractions = np.minimum(selection, 1.0 - selection)
         return self._branch(node, int(np.argmax(fractions)), solution)
 
-    def _branch(self, node: Node, column: int | None, solution: NodeSolution) -> list[Node]:
+    def _branch(
+        self, node: BranchNode, column: int | None, solution: NodeSolution
+    ) -> list[BranchNode]:
         """Return both children of a node; no node if ``column`` is None."""
         if column is None:
             return self._close(node.bound)
@@ -161,7 +165,7 @@ class BranchAndCut:
         self._relaxation.pool.add(map(self._separator.scenario, found))
         return True
 
-    def _close(self, bound: float) -> list[Node]:
+    def _close(self, bound: float) -> list[BranchNode]:
         self._closed = min(self._closed, bound)
         return []
 

@@ -166,7 +166,7 @@ class Adversary(Attacker):
         return deltas[:, margin], float(values[margin])
 
 
-class Decision(NamedTuple):
+class SetVerdict(NamedTuple):
     """The answer of a check: the set ``holds``, ``delta``, (d,), refutes it, or neither."""
 
     holds: bool
@@ -227,15 +227,15 @@ class Incumbent:
         if not chosen[self.objective.must_not].any():
             self.take(chosen, None if traversal.remaining else traversal)
 
-    def decide(self, chosen: BoolArray, deadline: Deadline) -> Decision:
+    def decide(self, chosen: BoolArray, deadline: Deadline) -> SetVerdict:
         """Check a set: take it if it holds, and remember the worst perturbation if it fails."""
         until = deadline.limited(self.check_limit)
         verdict = self.oracle.check(self.perturbations.free(chosen), until)
         if verdict.holds:
             self.take(chosen)
         if verdict.witness is None:
-            return Decision(verdict.holds, None)
-        return Decision(False, self.adversary.worsened(chosen, verdict.witness, deadline))
+            return SetVerdict(verdict.holds, None)
+        return SetVerdict(False, self.adversary.worsened(chosen, verdict.witness, deadline))
 
 
 def is_whole(selection: FloatArray) -> bool:

@@ -45,7 +45,7 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Node:
+class CaseNode:
     """A case with the ``bound`` and, for a certificate, the ``multipliers`` that prove it."""
 
     bound: float
@@ -55,7 +55,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Search:
+class Minimisation:
     """The state of one minimisation of ``cost·v``.
 
     A search that only has to reach a target goes depth first: every node below the target has to be
@@ -66,9 +66,9 @@ class Search:
 
     cost: FloatArray
     targets: Targets
-    open: list[Node] = field(default_factory=lambda: [Node(-np.inf, 0)])
+    open: list[CaseNode] = field(default_factory=lambda: [CaseNode(-np.inf, 0)])
     closed: float = np.inf
-    leaves: list[Node] = field(default_factory=list)
+    leaves: list[CaseNode] = field(default_factory=list)
     best: float = np.inf
     point: FloatArray | None = None
     nodes: int = 0
@@ -91,7 +91,7 @@ class Search:
     def _depth_first(self) -> bool:
         return self.targets.holds_above < np.inf
 
-    def take(self) -> Node | None:
+    def take(self) -> CaseNode | None:
         """Return the node to expand next, or None; nodes above the cutoff are closed on the way."""
         while self.open:
             node = self.open.pop() if self._depth_first else heapq.heappop(self.open)
@@ -100,7 +100,7 @@ class Search:
             self.close(node)
         return None
 
-    def put_back(self, node: Node) -> None:
+    def put_back(self, node: CaseNode) -> None:
         """Leave ``node`` open, to be taken next."""
         if self._depth_first:
             self.open.append(node)
@@ -113,16 +113,18 @@ class Search:
         own = replace(self.targets, seconds=seconds, work=work, probe=probe)
         return own == targets and np.array_equal(self.cost, cost)
 
-    def close(self, node: Node) -> None:
+    def close(self, node: CaseNode) -> None:
         self.closed = min(self.closed, node.bound)
         if self.targets.certify:
             self.leaves.append(node)
 
-    def split(self, node: Node, column: int, first: int) -> None:
+    def split(self, node: CaseNode, column: int, first: int) -> None:
         """Open the two cases of an integer ``column``, ``first`` to be expanded first."""
         for order, end in enumerate((1 - first, first)):
             number = 2 * self.nodes + order
-            self.put_back(Node(node.bound, number, (*node.fixed, (column, end)), node.multipliers))
+            self.put_back(
+                CaseNode(node.bound, number, (*node.fixed, (column, end)), node.multipliers)
+            )
 
     def certificate(self, rows: int) -> tuple[Leaf, ...] | None:
         """Return the certificate of :attr:`bound` over ``rows`` rows; None unless asked for."""
@@ -147,7 +149,7 @@ class _Loaded:
     big_ms: Matrix
     lower: FloatArray
     upper: FloatArray
-    unfinished: Search | None = None
+    unfinished: Minimisation | None = None
 
     @classmethod
     def of(cls, program: Program) -> "_Loaded":
@@ -161,7 +163,7 @@ class _Loaded:
         big_ms = sp.csr_array((np.abs(matrix.data[entries]), (numbers, rows)), shape=shape)
         return cls(SafeBound(program.relaxed), phases, big_ms, *ends)
 
-    def ends(self, node: Node) -> tuple[FloatArray, FloatArray]:
+    def ends(self, node: CaseNode) -> tuple[FloatArray, FloatArray]:
         """Return the column bounds of ``node``."""
         lower, upper = self.lower.copy(), self.upper.copy()
         for column, end in node.fixed:
@@ -220,7 +222,7 @@ class PhaseSession(OwnSession):
         loaded, targets, began = self._state, targets.within(self._given.seconds), time.monotonic()
         search, loaded.unfinished = loaded.unfinished, None
         if search is None or not search.answers(cost, targets):
-            search = Search(cost, targets)
+            search = Minimisation(cost, targets)
         search.targets = targets
         nodes, iterations = search.nodes, search.iterations
         self._lp.set_cost(cost)
@@ -241,7 +243,7 @@ class PhaseSession(OwnSession):
         return result.timed(search.root_bound, first, seconds)
 
     def _run(
-        self, loaded: _Loaded, search: Search, interrupt: Interrupt
+        self, loaded: _Loaded, search: Minimisation, interrupt: Interrupt
     ) -> tuple[SolveStatus, str]:
         """Expand nodes until the question is answered; return how the search ended."""
         deadline = search.targets.deadline()
@@ -277,11 +279,11 @@ class PhaseSession(OwnSession):
 
 def _tightened(
     safe: SafeBound,
-    node: Node,
+    node: CaseNode,
     result: LpResult,
     cost: FloatArray,
     ends: tuple[FloatArray, FloatArray],
-) -> Node:
+) -> CaseNode:
     """Return ``node`` with the bound that the multipliers of ``result`` prove on its ``ends``."""
     y = result.multipliers
     if y is None:
@@ -296,7 +298,7 @@ def _tightened(
     return replace(node, bound=bound, multipliers=y) if bound > node.bound else node
 
 
-def _settled(loaded: _Loaded, search: Search, node: Node, result: LpResult) -> bool:
+def _settled(loaded: _Loaded, search: Minimisation, node: CaseNode, result: LpResult) -> bool:
     """Close or split a solved node; return whether its point ends the search."""
     targets, point = search.targets, result.point
     phases = np.full(loaded.phases.size, 0.5)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import milp_verix
-from milp_verix.cli.call_options import Options
+from milp_verix.cli.call_options import CallOptions
 from tests.support.command_line import SEVEN, run_here
 from tests.support.digits_example import MODEL
 
@@ -26,7 +26,7 @@ def test_each_takes_numbers_names_and_files(name: str, tmp_path: Path) -> None:
     mask = np.zeros((8, 8), dtype=bool)
     np.save(tmp_path / "mask.npy", mask)
     (tmp_path / "list.json").write_text('[3, "age"]', encoding="utf-8")
-    options, network = Options(TAKEN[name]), milp_verix.load_network(MODEL)
+    options, network = CallOptions(TAKEN[name]), milp_verix.load_network(MODEL)
 
     def read(text: str | Path) -> Any:
         values = {row.name: str(text) if row.name == name else None for row in options.rows}

@@ -19,7 +19,7 @@ from milp_verix.comparison import instances, proofs
 from milp_verix.comparison.generated_models import KINDS, generated
 from milp_verix.comparison.instance_sources import CATALOGUE, SIZES, Source
 from milp_verix.comparison.instances import make_library
-from milp_verix.comparison.proofs import Proof
+from milp_verix.comparison.proofs import SolverProof
 from tests.support.installed_solvers import needs
 from tests.support.program_readers import by_cbc, by_gurobi, by_highs
 
@@ -126,7 +126,7 @@ def test_solvers_that_contradict_each_other_end_the_command(
 ) -> None:
     honest = proofs._proof_by
 
-    def lying(name: str, *given: Any) -> Proof:
+    def lying(name: str, *given: Any) -> SolverProof:
         proof = honest("highs", *given)
         shift = 0.1 if name == "liar" else 0.0
         assert proof.value is not None

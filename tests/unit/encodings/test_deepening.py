@@ -16,7 +16,7 @@ from verix_encodings import (
     crown_bounds,
     deepening as neuron_trees,
 )
-from verix_encodings.bounds.rows import Splits
+from verix_encodings.bounds.rows import RowSplits
 from verix_encodings.deepening import Deepening, Leaves, NeuronTrees
 from verix_encodings.row_slopes import Relaxed, RowSlopes
 
@@ -140,9 +140,9 @@ def _leave_a_leaf_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def _turn_a_multiplier(monkeypatch: pytest.MonkeyPatch) -> None:
     splits = RowSlopes._splits
 
-    def turned(self: RowSlopes) -> Splits:
+    def turned(self: RowSlopes) -> RowSplits:
         found = splits(self)
-        return Splits(found.phases, {value: -beta for value, beta in found.multipliers.items()})
+        return RowSplits(found.phases, {value: -beta for value, beta in found.multipliers.items()})
 
     monkeypatch.setattr(RowSlopes, "_splits", turned)
 

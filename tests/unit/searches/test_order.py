@@ -182,6 +182,6 @@ def test_influence_on_trees_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch
     fitted = ExtraTreesClassifier(9, random_state=0).fit(table, table[:, 0] > table[:, 1])
     problem = Problem(fitted, table[0], epsilon=0.4, features=[[0, 4], [1], [5, 2, 3], [6]])
     whole = influence(problem)
-    monkeypatch.setattr(order, "_BOXES", 14)  # two features at once
+    monkeypatch.setattr("milp_verix.searches.influence._BOXES", 14)  # two features at once
     assert np.array_equal(influence(problem), whole)
     assert np.unique(whole).size > 2

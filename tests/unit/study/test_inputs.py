@@ -7,12 +7,12 @@ import pytest
 
 from milp_verix import InputError
 from milp_verix.inputs.input_files import read_input
-from milp_verix.study.study_inputs import Inputs, indices_in, inputs_of
+from milp_verix.study.study_inputs import StudyInputs, indices_in, inputs_of
 
 VALUES = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
-def read(inputs: Inputs) -> list[list[float]]:
+def read(inputs: StudyInputs) -> list[list[float]]:
     return [inputs.read(i).tolist() for i in range(inputs.count)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from milp_verix import InputError, Tolerances, load_network
 from milp_verix.study import tasks
 from milp_verix.study.journal import DONE, identity
-from milp_verix.study.study_inputs import Inputs, inputs_of
+from milp_verix.study.study_inputs import StudyInputs, inputs_of
 from milp_verix.study.tasks import Setting, settings_of, tasks_of
 from tests.support.digits_example import images, network
 from tests.support.onnx_models import dense
@@ -46,7 +46,7 @@ def test_all_settings_of_an_input_come_before_the_next() -> None:
         return images()[index]
 
     found = settings_of(["explain"], {"epsilon": [0.1, 0.2]}, {})
-    given = list(tasks_of(network(), Inputs(9, read_one, lambda i: f"{i}.png"), [4, 2], found))
+    given = list(tasks_of(network(), StudyInputs(9, read_one, lambda i: f"{i}.png"), [4, 2], found))
     assert [(one.index, one.name, one.setting.arguments["epsilon"]) for one in given] == [
         *((4, "4.png", 0.1), (4, "4.png", 0.2), (2, "2.png", 0.1), (2, "2.png", 0.2))
     ]
@@ -155,10 +155,10 @@ def test_an_input_that_cannot_be_read_is_a_task_with_a_problem() -> None:
     def refuse(index: int) -> np.ndarray:
         raise InputError(f"no input {index}")
 
-    given = list(tasks_of(network(), Inputs(2, refuse), [0, 1], [setting()]))
+    given = list(tasks_of(network(), StudyInputs(2, refuse), [0, 1], [setting()]))
     assert [one.problem for one in given] == ["no input 0", "no input 1"]
     assert given[0].key != given[1].key
-    words = Inputs(1, lambda _: np.array(["a"]))
+    words = StudyInputs(1, lambda _: np.array(["a"]))
     (task,) = tasks_of(network(), words, [0], [setting()])
     assert task.x is None
     assert "must hold numbers" in str(task.problem)

@@ -11,13 +11,13 @@ import pytest
 from milp_verix import Explanation
 from milp_verix.study import workers
 from milp_verix.study.journal import Record
-from milp_verix.study.tasks import Outcome
+from milp_verix.study.tasks import TaskOutcome
 from milp_verix.study.workers import engine_for, in_processes
 from tests.support import digits_example, studies
 from tests.support.studies import comparable, some_tasks
 
 
-def records(outcomes: Iterable[Outcome]) -> list[Record]:
+def records(outcomes: Iterable[TaskOutcome]) -> list[Record]:
     return [outcome.record for outcome in outcomes]
 
 

@@ -16,7 +16,7 @@ import pytest
 from milp_verix import InputError, solvers
 from milp_verix.solvers import SOLVERS
 from milp_verix.testing import Conformance, Failure, check_solver, conformance
-from milp_verix.testing.cases import Case, builder_of, cases_for, split
+from milp_verix.testing.cases import SolverCase, builder_of, cases_for, split
 from milp_verix.testing.conformance import attempt
 from milp_verix.testing.trial import interrupted_after
 from tests.support import scipy_reference
@@ -185,7 +185,7 @@ def test_ctrl_c_of_the_user_ends_the_suite() -> None:
         time.sleep(5)
 
     with pytest.raises(KeyboardInterrupt):
-        attempt(Case("pressed", interrupted), SOLVERS["highs"], 60)
+        attempt(SolverCase("pressed", interrupted), SOLVERS["highs"], 60)
 
 
 def test_a_timer_that_fires_late_interrupts_nobody() -> None:
