@@ -10,7 +10,6 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from milp_verix import Problem
 from milp_verix.base.errors import InputError
-from milp_verix.searches import order
 from milp_verix.searches.influence import influence
 from milp_verix.searches.order import sensitivity
 from tests.support.counterfactual_checks import run
