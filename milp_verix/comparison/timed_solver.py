@@ -56,7 +56,7 @@ def _of(pid: str) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solve:
+class TimedSolve:
     """One minimisation of ``cost`` over ``program``, as every solver gets it: its result, and how.
 
     The program was built if ``built``; ``changes`` of bounds and costs came before the solve.
@@ -75,14 +75,14 @@ class SolverClock:
     """The time that sessions have taken, and the solves of the program that is asked about now."""
 
     time: SolverTime = field(default_factory=SolverTime)
-    solves: list[Solve] = field(default_factory=list)
+    solves: list[TimedSolve] = field(default_factory=list)
     handed_over: int = 0
     handed_to: str | None = None
     nodes: int | None = None
     iterations: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def add(self, solve: Solve) -> None:
+    def add(self, solve: TimedSolve) -> None:
         """Count a solve."""
         self.solves.append(solve)
         result = solve.result
@@ -224,7 +224,7 @@ class _TimedSession:
         changes = self._changes + int(np.count_nonzero(cost))
         if self._program is not None:
             other = None if by == name else by
-            solve = Solve(result, self._program, cost, self._built, changes, other)
+            solve = TimedSolve(result, self._program, cost, self._built, changes, other)
             self._clock.add(solve)
         self._changes, self._built = 0, False
         return result

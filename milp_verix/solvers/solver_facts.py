@@ -12,7 +12,7 @@ from typing import Any
 
 from milp_verix.base.tolerances import Tolerances
 
-Options = dict[str, Any]
+Parameters = dict[str, Any]
 Values = tuple[int, int] | tuple[float, float] | tuple[str, ...]
 """The values of an option: whole numbers or numbers between two ends, or words."""
 
@@ -48,10 +48,10 @@ class SolverFacts:
     name: str
     licence: str
     free: str = ""
-    tolerances: Callable[[Tolerances], Options] = lambda _tolerances: {}
+    tolerances: Callable[[Tolerances], Parameters] = lambda _tolerances: {}
     ours: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     always: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    balls: Options = field(default_factory=dict)
+    balls: Parameters = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     options: dict[str, Values] = field(default_factory=dict)
     suffix: str = ""
@@ -68,19 +68,19 @@ class SolverFacts:
         """Words for options of ours, which no solver needs to know."""
         return ("time", "log", "strict", "parameters") if self.options else ("time", "strict")
 
-    def usual(self, threads: int, tolerances: Tolerances) -> Options:
+    def usual(self, threads: int, tolerances: Tolerances) -> Parameters:
         """Return the parameters that we set."""
         chosen = {name: value for name, (value, _) in self.ours.items()}
         return self.tolerances(tolerances) | chosen | self.shipped(threads)
 
-    def shipped(self, threads: int) -> Options:
+    def shipped(self, threads: int) -> Parameters:
         """Return the parameters that are set where all others stay as shipped."""
         values = {name: value for name, (value, _) in self.always.items()}
         if (name := self.words.get("threads")) and threads >= self.least_threads:
             values[name] = min(threads, self.options[name][-1])
         return values
 
-    def switched(self, word: str, text: str) -> Options:
+    def switched(self, word: str, text: str) -> Parameters:
         """Return the options that a ``word`` turns ``"off"`` or ``"on"``, if it is one for that."""
         if word not in SWITCHES or text not in ("off", "on"):
             return {}
@@ -92,7 +92,7 @@ class SolverFacts:
         }
 
 
-def floored(least: float, feasibility: str, integrality: str) -> Callable[[Tolerances], Options]:
+def floored(least: float, feasibility: str, integrality: str) -> Callable[[Tolerances], Parameters]:
     """Return the function from tolerances, no less than ``least``, to parameters of these names."""
     return lambda tolerances: {
         **dict.fromkeys(feasibility.split(), max(tolerances.feasibility, least)),
@@ -125,7 +125,7 @@ UNKNOWN = SolverFacts(
 )
 
 
-def notes_on(name: str, options: Options, distrust: str | None) -> tuple[str, ...]:
+def notes_on(name: str, options: Parameters, distrust: str | None) -> tuple[str, ...]:
     """Return notes for readers of a result: a user's own options, and why proofs are lacking."""
     notes = () if distrust is None else (distrust,)
     if not options:

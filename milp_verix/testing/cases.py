@@ -22,7 +22,7 @@ from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 from verix_encodings.work import UNITS_PER_SECOND, worked
 
-Run = Callable[[Trial], object]
+CaseRun = Callable[[Trial], object]
 _INF = np.inf
 
 
@@ -31,7 +31,7 @@ class SolverCase:
     """A case, for solvers with the capabilities that it ``needs``."""
 
     name: str
-    run: Run
+    run: CaseRun
     needs: frozenset[str] = frozenset()
 
 
@@ -108,8 +108,8 @@ _CASES = [
 ]
 
 
-def _case(name: str, *needs: str) -> Callable[[Run], Run]:
-    def add(run: Run) -> Run:
+def _case(name: str, *needs: str) -> Callable[[CaseRun], CaseRun]:
+    def add(run: CaseRun) -> CaseRun:
         _CASES.append(SolverCase(name, run, frozenset(needs)))
         return run
 

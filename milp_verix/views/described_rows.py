@@ -20,23 +20,23 @@ _LETTER = 0.602 * _SIZE / 72
 """Width of a letter of DejaVu Sans Mono, in inches."""
 _MOST_LINES = 24
 
-Line = list[tuple[int, str, bool]]
+TextLine = list[tuple[int, str, bool]]
 
 
-def lines_of(parts: list[tuple[str, bool]], width: float) -> list[Line]:
+def lines_of(parts: list[tuple[str, bool]], width: float) -> list[TextLine]:
     """Return the lines of a text on a sheet: pieces with their first column, marked or not."""
     letters = [
         (" " if one.isspace() else one, marked)
         for text, marked in parts
         for one in printable(text, "\n\t")
     ]
-    most, lines, start = int((width - 2 * MARGIN) / _LETTER), list[Line](), 0
+    most, lines, start = int((width - 2 * MARGIN) / _LETTER), list[TextLine](), 0
     while start < len(letters) and len(lines) < _MOST_LINES:
         stop = min(start + most, len(letters))
         if stop < len(letters):
             spaces = [k for k in range(start + 1, stop + 1) if letters[k][0] == " "]
             stop = spaces[-1] if spaces else stop
-        line: Line = []
+        line: TextLine = []
         apart = True  # each word has its place: letters are not quite as wide as they should be
         for column, (letter, marked) in enumerate(letters[start:stop]):
             if not apart and letter != " " and line[-1][2] == marked:
@@ -51,7 +51,7 @@ def lines_of(parts: list[tuple[str, bool]], width: float) -> list[Line]:
     return lines
 
 
-def write_lines(sheet: Sheet, top: float, lines: list[Line]) -> None:
+def write_lines(sheet: Sheet, top: float, lines: list[TextLine]) -> None:
     """Write the lines from ``top`` on, marked pieces on colour."""
     box = {"facecolor": Status.EXPLANATION.colour, "edgecolor": "none", "pad": 1.2}
     for number, line in enumerate(lines):

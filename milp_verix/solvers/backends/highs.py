@@ -24,7 +24,7 @@ from milp_verix.solvers.session import (
     spend_solve,
     units_of_iteration,
 )
-from milp_verix.solvers.solver_facts import Options, SolverFacts, floored, settable, words
+from milp_verix.solvers.solver_facts import Parameters, SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend
@@ -135,7 +135,7 @@ class HighsSession(OwnSession):
         highs = self._model
         self._integer = bool(program.integer.any())
         self._per_iteration = units_of_iteration(program)
-        usual: Options = _GENERAL if targets.whole else _LEAN
+        usual: Parameters = _GENERAL if targets.whole else _LEAN
         usual = {} if self._given.shipped else usual
         for option, value in {**usual, **self._given.settings}.items():
             highs.setOptionValue(option, value)

@@ -21,7 +21,7 @@ from milp_verix.base.errors import first_line, meant, shown
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc, gurobi, highs
 from milp_verix.solvers.session import constraints_of, finite
-from milp_verix.solvers.solver_facts import Options, settable
+from milp_verix.solvers.solver_facts import Parameters, settable
 from milp_verix.solvers.trust import Attempt, FamilySession, FamilySolver, Outcome, Solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -163,7 +163,7 @@ def _sum(pulp: Any, coefficients: FloatArray, columns: IntArray, variables: Sequ
     return pulp.LpAffineExpression(zip(members, coefficients.tolist(), strict=True))
 
 
-def _arguments(pulp: Any, native: str, settings: Options, threads: int) -> dict[str, Any]:
+def _arguments(pulp: Any, native: str, settings: Parameters, threads: int) -> dict[str, Any]:
     """Return the ``settings`` of a solver as PuLP's class for it takes them."""
     arguments: dict[str, Any] = {"msg": False}
     if native in (_BUNDLED, "COIN_CMD"):
