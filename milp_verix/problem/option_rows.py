@@ -8,7 +8,7 @@ to another call there are several rows.
 
 # a row is read as one
 # fmt: off
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from milp_verix.base.arguments import (
@@ -469,9 +469,8 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         Line("", "Of compare: solve linear relaxations, too.", "flag", SEARCHING)),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("audit",),
         """the order in which features are tried, as for :func:`milp_verix.explain`.""",
-        Line("influence|adaptive|sensitivity|bound|bound_crown|margin|random|sequential|FILE",
-            """Order in which features are tried; FILE is a .npy or .json list of all
-            features.""", "order", SEARCHING)),
+        replace(_ORDER, help="""Order in which features are tried; FILE is a .npy or .json list of
+            all features.""")),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("sweep",),
         """as for :func:`milp_verix.explain`.""", _ORDER),
     Option("order", "OrderLike", '"influence"', ANYTHING, ("compare",),

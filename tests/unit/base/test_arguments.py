@@ -70,7 +70,7 @@ SHARED: list[tuple[dict[str, Any], str]] = [
 ]
 
 EXPLAIN: list[tuple[dict[str, Any], str]] = [
-    ({"order": "influential"}, "unknown order 'influential'; choose one of influence,"),
+    ({"order": "influential"}, "unknown order 'influential'; choose one of auto, influence,"),
     ({"order": [0, 1]}, "a custom order lists each of the 3 features 0..2 exactly once"),
     ({"order": [0, 1, 1]}, "a custom order lists each of the 3 features"),
     ({"transformation": "blur"}, "unknown transformation 'blur'; choose one of reversal, deletion"),

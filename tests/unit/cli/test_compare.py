@@ -190,7 +190,7 @@ def test_ctrl_c_while_runs_are_held_against_each_other(
         (["--checks", "none.json"], "cannot read the checks in none.json"),
         (["--checks", MODEL], "holds no checks"),
         (["--checks", "none.json", "--order", "random"], "--checks are answered as they are"),
-        (["--order", "best"], "--order is influence"),
+        (["--order", "best"], "--order is auto, influence"),
         (["--order", "influense"], "--order is .* did you mean 'influence'"),
         (["--plot", "out.txt"], "cannot plot to out.txt"),
         (["--json", "none/out.json"], "cannot write none/out.json"),

@@ -18,8 +18,8 @@ from milp_verix.searches.strategies import STRATEGIES, Traversal, Walk, traverse
 from tests.support.clocks import WorkClock, planned, slice_seconds
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
+from tests.support.numbered_features import NumberedFeatures
 from tests.support.random_networks import Layer, dense_network, random_layers
-from tests.unit.searches.test_traversal import _Problem
 from verix_encodings import Interval
 from verix_encodings.arrays import FloatArray
 
@@ -32,7 +32,7 @@ class _Costly:
     base: float = 0.01
     growth: float = 1.2
     many_open: bool = True
-    problem: _Problem = field(default_factory=_Problem)
+    problem: NumberedFeatures = field(default_factory=NumberedFeatures)
     proven: bool = False
     exactness: str = "exact"
     asked: list[tuple[tuple[int, ...], float, Answer]] = field(default_factory=list)

@@ -16,16 +16,7 @@ from milp_verix.searches.strategies import STRATEGIES, Traversal, Walk, traverse
 from tests.support.clocks import planned, slice_of, slice_seconds
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
-
-
-class _Features:
-    @staticmethod
-    def coordinates(features: Sequence[int]) -> Any:
-        return np.sort(np.array(features, dtype=np.intp))
-
-
-class _Problem:
-    features = _Features()
+from tests.support.numbered_features import NumberedFeatures
 
 
 @dataclass
@@ -35,7 +26,7 @@ class _Oracle:
     wants: dict[int, float]
     needed: frozenset[int] = frozenset({3})
     attackable: frozenset[int] = frozenset()
-    problem: _Problem = field(default_factory=_Problem)
+    problem: NumberedFeatures = field(default_factory=NumberedFeatures)
     proven: bool = False
     works: bool = False
     many_open: bool = False
