@@ -170,19 +170,13 @@ class Oracle:
             self.memory = first_memory(self._known.margins, centre, deadline.passed)
 
     def check(
-        self,
-        free: IntArray,
-        deadline: Deadline = NO_LIMIT,
-        search_limit: float = np.inf,
-        *,
-        bounds_only: bool = False,
+        self, free: IntArray, deadline: Deadline = NO_LIMIT, *, bounds_only: bool = False
     ) -> Verdict:
         """Decide the claim for the flat coordinates ``free`` by the ``deadline``.
 
         Points of earlier checks may refute it, bounds may prove it, and the engines of the
-        portfolio decide the margins that bounds leave open. A search that deeper bounds no longer
-        help ends after ``search_limit`` seconds of work. With ``bounds_only`` no
-        point is tried and no engine asked: UNKNOWN where bounds don't prove the claim.
+        portfolio decide the margins that bounds leave open. With ``bounds_only`` no point is tried
+        and no engine asked: UNKNOWN where bounds don't prove the claim.
         """
         watch, points = StageClock(Stage.BOUNDS), dict[int, FloatArray]()
         try:
@@ -193,7 +187,7 @@ class Oracle:
             if verdict is None:
                 alone = bounds_only or self.exactness == "bounds"
                 claim, stage = self._bounded(free, extra, deadline, watch, alone=alone)
-                claim, decision = replace(claim, search_limit=search_limit), None
+                decision = None
                 if claim.open_.size and not alone:
                     watch.turn_to(Stage.SOLVES)
                     self.on_stage(Stage.SOLVES)

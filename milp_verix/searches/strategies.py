@@ -62,8 +62,9 @@ class Traversal:
     decided. Features whose checks ran out of their slice
     of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
     ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
-    infinite if the check's own limit ended it. ``rung`` is the slice of the ladder's last rung, in
-    a search that ``began`` at this reading of the clock of work. ``attacked_with`` is the number of
+    infinite if the check's own limit ended it. ``rung`` is the slice of the ladder's last rung, and
+    ``failed`` a place, the length of the last block that failed there, and its slice, in a search
+    that ``began`` at this reading of the clock of work. ``attacked_with`` is the number of
     irrelevant features at the last attack. ``needed`` is a proven lower bound on the size of any
     explanation.
     ``activity`` is what goes on now, in words.
@@ -80,6 +81,7 @@ class Traversal:
     in_a_row: int = 0
     sliced: float = math.inf
     rung: float = 0.0
+    failed: tuple[tuple[int, ...], int, float] = ((), 0, 0.0)
     began: int = field(default_factory=worked)
     attacked_with: int = -1
     needed: int = 0
@@ -181,6 +183,16 @@ class Walk:
         wanted = 2 * state.rung if state.rung else first
         state.rung = max(min(wanted, most), _SHORTEST_SLICE)
         return state.rung, 2 * wanted > most
+
+    def place(self) -> tuple[int, ...]:
+        """Return what tells where the walk stands: features freed, and the next one."""
+        return len(self.state.irrelevant), *self.remaining[:1]
+
+    def too_many(self, part: float) -> int:
+        """Return how many features are known to be too many for ``part``, two or more."""
+        place, length, before = self.state.failed
+        known = place == self.place() and part <= before
+        return max(length, 2) if known else len(self.remaining) + 1
 
     def settle_flips(self) -> None:
         """Keep the features left that known points keep; raises ``OutOfTimeError``."""
@@ -381,8 +393,8 @@ def _ladder(walk: Walk) -> None:
     while walk.remaining:
         slice_, last = walk.climb_rung()
         walk.settle_flips()
-        beyond, failed, held = len(walk.remaining) + 1, False, 0
-        length = max(len(walk.remaining) // 4, 1)
+        beyond, failed, held = walk.too_many(slice_), False, 0
+        length = max(min(len(walk.remaining) // 4, int(_SHRUNK * beyond)), 1)
         while beyond > 1 and walk.remaining:
             left = len(walk.remaining)
             if held and not last and beyond - 1 <= _REST * left:
@@ -394,6 +406,7 @@ def _ladder(walk: Walk) -> None:
             failed |= gone < len(block)
             if open_:
                 beyond, length = open_, max(int(_SHRUNK * open_), 1)
+                walk.state.failed = walk.place(), open_, slice_
             else:
                 beyond -= gone
                 length = 2 * length if not failed else max(int(_SHRUNK * (beyond - 1)), 1)

@@ -53,7 +53,7 @@ class PhaseSplit(BoundsEngine):
         search = turns.search
         search.wanted = np.isin(turns.margins, claim.open_)
         with np.errstate(over="ignore", invalid="ignore"):
-            holds = turns.run(claim.deadline, claim.search_limit, claim.on_stage)
+            holds = turns.run(claim.deadline, claim.on_stage)
         search = turns.search
         upper = claim.upper.copy()
         upper[turns.margins] = search.upper
@@ -115,15 +115,11 @@ class _Turns:
         """The nodes of all searches and trees so far."""
         return self._closed_nodes + self.search.nodes + self.deepening.nodes
 
-    def run(
-        self, deadline: Deadline, search_limit: float, on_stage: Callable[[Stage], None]
-    ) -> bool:
+    def run(self, deadline: Deadline, on_stage: Callable[[Stage], None]) -> bool:
         """Search and deepen in turns; return whether all margins hold.
 
-        Once no stage is left, it ends after ``search_limit`` seconds of work in all. ``on_stage``
-        is called where a stage begins.
+        ``on_stage`` is called where a stage begins.
         """
-        ending = deadline.within(search_limit)
         while True:
             search, began = self.search, worked()
             if np.all(search.upper < -search.needed):
@@ -131,7 +127,7 @@ class _Turns:
             deepens = self._deepens(deadline)
             # no work on margins within a stage
             turn = 0.0 if self.deepening.started else max(_FIRST, _PART * self._expected)
-            until = deadline.within(max(turn - self._searched, 0.0)) if deepens else ending
+            until = deadline.within(max(turn - self._searched, 0.0)) if deepens else deadline
             holds = search.run(until.passed)
             self._searched += elapsed_work(began)
             if holds or search.tried.found or deadline.passed() or not deepens:

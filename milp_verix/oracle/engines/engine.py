@@ -35,8 +35,7 @@ class Claim:
     ``upper`` are the bounds on the margins proven so far. ``open_`` begins with the margin whose
     bound is the highest. ``needed`` and ``upper`` have the shape (m,). ``depth`` is that of the
     ``bounds`` as :mod:`~verix_encodings.deepening` counts it, None where they must not
-    become deeper. ``search_limit`` are the seconds of work after which a search ends that no
-    deeper bounds help. ``on_stage`` is called as a stage of the decision begins.
+    become deeper. ``on_stage`` is called as a stage of the decision begins.
     """
 
     margins: Network
@@ -48,7 +47,6 @@ class Claim:
     upper: FloatArray
     deadline: Deadline
     depth: int | None = None
-    search_limit: float = np.inf
     on_stage: Callable[[Stage], None] = unwatched
 
     def after(self, decision: "Decision") -> "Claim":
