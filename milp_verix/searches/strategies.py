@@ -360,7 +360,13 @@ def galloping(walk: Walk) -> None:
             return
         expected = walk.oracle.forecast(walk.state.irrelevant, walk.remaining, walk.deadline)
         before = len(walk.state.irrelevant)
-        open_ = _decide_front(walk, walk.remaining[: min(expected or max(1, 2 * last), most)])
+        block = walk.remaining[: min(expected or max(1, 2 * last), most)]
+        verdict, beyond = walk.check(block), None
+        while verdict.violated and len(block) > 1:
+            block, beyond = _before_needed(walk, block, verdict)
+            if block:
+                verdict = walk.check(block)
+        open_ = _settle_front(walk, block, verdict, beyond)
         last = len(walk.state.irrelevant) - before
         most = max(1, open_ // 4) if open_ else max(most, 2 * last)
         if open_:
@@ -400,10 +406,19 @@ def _ladder(walk: Walk) -> None:
             if held and not last and beyond - 1 <= _REST * left:
                 break
             block = walk.remaining[: min(length, beyond - 1, left)]
-            open_ = _decide_front(walk, block, slice_, postpones=last)
+            asked, verdict, needed = len(block), walk.check(block, part=slice_), None
+            while verdict.violated and len(block) > 1:
+                block, needed = _before_needed(walk, block, verdict)
+                if block:
+                    verdict = walk.check(block, part=slice_)
+            late = verdict.reason == TIME_LIMIT and walk.state.sliced < math.inf
+            if last or len(block) != 1 or not late:
+                open_ = _settle_front(walk, block, verdict, needed)
+            else:  # it is left for a longer slice
+                open_ = 1
             gone = left - len(walk.remaining)
             held += gone > 0
-            failed |= gone < len(block)
+            failed |= gone < asked
             if open_:
                 beyond, length = open_, max(int(_SHRUNK * open_), 1)
                 walk.state.failed = walk.place(), open_, slice_
@@ -413,26 +428,14 @@ def _ladder(walk: Walk) -> None:
         walk.attack(walk.remaining)
 
 
-def _decide_front(
-    walk: Walk, block: tuple[int, ...], part: float | None = None, *, postpones: bool = True
-) -> int:
-    """Decide a block, or what comes before the first of its features that is found to be needed.
-
-    Returns the length of what stays open, or 0. Without ``postpones`` a single feature that stays
-    open is left as it is.
-    """
-    verdict, beyond = walk.check(block, part=part), None
-    while verdict.violated and len(block) > 1:
-        length, shorter = walk.oracle.shortest_violated(
-            walk.state.irrelevant, block, verdict, walk.deadline
-        )
-        beyond, block = (block[length - 1], shorter), block[: length - 1]
-        if block:
-            verdict = walk.check(block, part=part)
-    late = len(block) == 1 and verdict.reason == TIME_LIMIT and walk.state.sliced < math.inf
-    if late and not postpones:
-        return 1
-    return _settle_front(walk, block, verdict, beyond)
+def _before_needed(
+    walk: Walk, block: tuple[int, ...], verdict: Verdict
+) -> tuple[tuple[int, ...], tuple[int, Verdict]]:
+    """Return what comes before the first feature found to be needed, and that feature's verdict."""
+    length, shorter = walk.oracle.shortest_violated(
+        walk.state.irrelevant, block, verdict, walk.deadline
+    )
+    return block[: length - 1], (block[length - 1], shorter)
 
 
 def _settle_front(
