@@ -29,6 +29,7 @@ from milp_verix.oracle import oracle
 from milp_verix.oracle.ball_bounds import Preparation
 from milp_verix.oracle.engines import choice
 from milp_verix.oracle.reuse import Memory
+from milp_verix.searches import explain_search
 from verix_encodings import row_slopes
 from verix_encodings.work import worked
 
@@ -50,6 +51,8 @@ TECHNIQUES: Mapping[str, Sequence[tuple[type | ModuleType, str, Any]]] = {
     "split": _without("split"),
     "beta": _without("beta"),
     "programs": _without(*choice._PROGRAM_SOLVERS),
+    "slices that double": [(oracle.Oracle, "many_open", False)],
+    "orders tried": [(explain_search, "furthest", lambda *given: given[-1])],
     "splits at points": [(row_slopes, "splittable", lambda *_: ())],
 }
 """For each technique the attributes that are replaced to switch it off, and by which value."""
