@@ -49,12 +49,9 @@ def influence(
     ``deadline``, and if these bounds were not finished.
     """
     found = contested(problem, deadline, whole)
-    margins = found.margins
-    if margins.stepped:
-        return _alone(problem, margins, deadline)
-    every = unit_rows(range(margins.output_size), margins.output_size)
-    form = upper_form(margins, found.bounds, len(margins.nodes), every)
-    return shares(problem, margins, rises_of(problem, dense(form.coefficients)))
+    if found.margins.stepped:
+        return _alone(problem, found.margins, deadline)
+    return boundary_influence(problem, found.margins, found.bounds)
 
 
 def adaptive(
@@ -186,7 +183,12 @@ def total_influence(problem: ProblemData, margins: Network, bounds: Bounds) -> F
     """Return the shares of margins' distances on all ways to them; shape (features,)."""
     last, count = len(margins.nodes), margins.output_size
     relaxation = extend_relaxation({}, margins, bounds, last)
-    relus = [(number, node.relu_of) for number, node in enumerate(margins.nodes, start=1)]
+    relus = list[tuple[int, int, FloatArray, FloatArray]]()
+    for number, node in enumerate(margins.nodes, start=1):
+        if (source := node.relu_of) is not None:
+            lower, upper = bounds[source].lower, bounds[source].upper
+            span = np.where((lower < 0) & (upper > 0), upper - lower, np.inf)
+            relus.append((number, source, (lower / span) ** 2, (upper / span) ** 2))
     rises = np.zeros((count, margins.input_size))
     # what a margin's bound gains by the upper bounds of a value's neurons, and by minus the lower
     gains = {last: (np.eye(count), np.zeros((count, count)))}
@@ -203,16 +205,12 @@ def total_influence(problem: ProblemData, margins: Network, bounds: Bounds) -> F
                 rows = sign * unit_rows(some, margins.sizes[value])
                 form = upper_form(margins, bounds, value, rows, relaxation, met=met)
                 rises += gained @ rises_of(problem, dense(form.coefficients))
-                for number, source in relus:
-                    if source is None or number not in met:
-                        continue
-                    lower, upper = bounds[source].lower, bounds[source].upper
-                    open_ = (lower < 0) & (upper > 0)
-                    span = np.where(open_, upper - lower, np.inf)
-                    through = gained @ np.maximum(dense(met[number]), 0.0)
-                    more = through * (lower / span) ** 2, through * (upper / span) ** 2
-                    known = gains.get(source, (0.0, 0.0))
-                    gains[source] = known[0] + more[0], known[1] + more[1]
+                for number, source, of_upper, of_lower in relus:
+                    if number in met:
+                        through = gained @ np.maximum(dense(met[number]), 0.0)
+                        known = gains.get(source, (0.0, 0.0))
+                        more = through * of_upper, through * of_lower
+                        gains[source] = known[0] + more[0], known[1] + more[1]
     return shares(problem, margins, rises)
 
 
