@@ -180,7 +180,8 @@ class OwnSession:
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         program, targets = self._before("minimising"), targets.within(self.longest)
-        targets = replace(targets, start=start_of(targets, cost.size))
+        given = start_of(targets, cost.size) if "start" in self.capabilities else None
+        targets = replace(targets, start=given)
         self._deadline = targets.deadline()
         with self._translating(program):
             return self._solve(program, cost, targets)

@@ -133,11 +133,7 @@ def test_the_others_load() -> None:
     for program in growing(0):
         extend(fake, program)
         assert fake.program is program
-    assert [name for name in SOLVERS if "growth" not in SOLVERS[name].capabilities] == [
-        "cbc",
-        "pulp",
-        "pyomo",
-    ]
+    assert not any("growth" in SOLVERS[name].capabilities for name in ("cbc", "pulp", "pyomo"))
 
 
 def test_an_extension_has_everything_at_its_place() -> None:
