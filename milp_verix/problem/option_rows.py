@@ -8,6 +8,7 @@ to another call there are several rows.
 
 # a row is read as one
 # fmt: off
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,11 +36,12 @@ from milp_verix.base.arguments import (
 )
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.solvers import OWN_ENGINES, SOLVERS as PROGRAM_SOLVERS
+from verix_encodings import FORMULATIONS
 
 _NAMES = (*PROGRAM_SOLVERS, *OWN_ENGINES)
 
 
-def _quoted(names: tuple[str, ...]) -> str:
+def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f'``"{name}"``' for name in names)
 
 
@@ -245,9 +247,9 @@ SEARCH: tuple[Option, ...] = (  # how an answer is looked for
         pieces decide more checks, and take longer.""",
         Line("N", "Pieces that enclose each smooth activation.", "positive")),
     Option("formulation", "str | Formulation", '"big_m"', ANYTHING, _ENCODED,
-        """how ReLUs become rows and columns: ``"big_m"``, ``"indicator"``, ``"sos1"``,
-        ``"general"``, ``"partition"`` or ``"partition:N"``; not every solver takes each.""",
-        Line("big_m|indicator|sos1|general|partition|partition:N",
+        f"""how ReLUs become rows and columns: {_quoted(FORMULATIONS)} or ``"partition:N"``; not
+        every solver takes each.""",
+        Line("|".join((*FORMULATIONS, "partition:N")),
             """How ReLUs become rows and columns; not every solver takes every one.""")),
     Option("warm", "str", '"auto"', TEXT, _LIMITED,
         """what a solver keeps from one program to the next: ``"rebuilt"`` (nothing), ``"in_place"``
@@ -425,7 +427,7 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
             """With commas between. [all installed]""", "list", SEARCHING)),
     Option("formulations", "str | Sequence[str]", '("big_m",)', TEXTS, ("compare", "many"),
         """their names, such as ``"big_m"`` or ``"partition:4"``.""",
-        Line("big_m,indicator,sos1,general,partition,partition:N",
+        Line(",".join((*FORMULATIONS, "partition:N")),
             """With commas between.""", "list", SEARCHING)),
     Option("task", "str", '"check"', TEXT, ("compare",),
         """``"check"``: each pair answers the same checks, each by itself, with nothing learned from

@@ -321,9 +321,7 @@ def test_a_column_that_stands_in_a_sum_twice_is_one_term() -> None:
     "name", ["", "bigm", "partition:", "partition:0", "partition:-1", "sos1:2"]
 )
 def test_unknown_formulations_are_refused(name: str) -> None:
-    with pytest.raises(
-        ValueError, match="choose one of big_m, indicator, sos1, general, partition"
-    ):
+    with pytest.raises(ValueError, match=f"choose one of {', '.join(FORMULATIONS)}, partition:N"):
         formulation_named(name)
 
 
