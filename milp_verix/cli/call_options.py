@@ -4,11 +4,13 @@ A parameter of a command that is annotated with :class:`CallOptions` stands for 
 call; the command gets :class:`~milp_verix.problem.options.GivenOptions`.
 """
 
+import ast
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -20,8 +22,19 @@ from milp_verix.base.image_shape import image_shape_of
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.inputs.input_files import read_numbers, read_texts
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.problem.option_rows import QUESTION, SEARCH, SEARCHING, Line, Option
-from milp_verix.problem.options import CommandOptions, GivenOptions, default_of, flag_of
+from milp_verix.problem.ball import UNIT_DOMAIN
+from milp_verix.problem.option_rows import (
+    COURSE,
+    OWN,
+    QUESTION,
+    REQUIRED,
+    SEARCH,
+    SEARCHING,
+    Line,
+    Option,
+)
+from milp_verix.problem.options import rows_of
+from milp_verix.problem.search import Search
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.order import ORDERS
 
@@ -165,9 +178,27 @@ _READERS: Mapping[str, Callable[[Any, str, LoadedModel], Any]] = {
 """Functions that turn what the command line gave into values, once the network is read."""
 
 
+_DEFAULTS = {"UNIT_DOMAIN": UNIT_DOMAIN, "math.inf": inf, "()": "", '("big_m",)': "big_m"}
+"""Defaults that are no literals, or that texts of the command line stand for."""
+
+
 @dataclass(frozen=True)
-class CallOptions(CommandOptions):
-    """Stands for the options of a ``call`` in the signature of its command."""
+class CallOptions:
+    """Stands for the options of a ``call`` in the signature of its command.
+
+    Options ``without`` are those that the command declares itself. A ``study`` has options of
+    several calls: one that is left out has the default of its own call.
+    """
+
+    call: str
+    without: tuple[str, ...] = ()
+    study: bool = False
+
+    @property
+    def rows(self) -> tuple[Option, ...]:
+        """The rows of the table."""
+        rows = rows_of(self.call, QUESTION, OWN, SEARCH, COURSE)
+        return tuple(row for row in rows if row.line and row.name not in self.without)
 
     def parameters(self) -> list[Parameter]:
         """Return the parameters that stand in the place of this one."""
@@ -175,7 +206,7 @@ class CallOptions(CommandOptions):
 
     def _parameter(self, row: Option, line: Line) -> Parameter:
         kind, extra = _TYPES.get(line.reads, (str, {}))
-        default = default_of(row, line)
+        default = _default_of(row, line)
         text = " ".join(line.help.split())
         section = SEARCHING if row in SEARCH else line.section
         if self.study and row not in QUESTION and default is not None:
@@ -183,17 +214,71 @@ class CallOptions(CommandOptions):
         if default is None:
             kind = kind | None
         option = typer.Option(
-            flag_of(row), metavar=line.metavar or None, help=text, rich_help_panel=section, **extra
+            _flag_of(row), metavar=line.metavar or None, help=text, rich_help_panel=section, **extra
         )
         return Parameter(
             row.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
         )
 
-    def given(self, values: dict[str, Any]) -> GivenOptions:
+    def given(self, values: dict[str, Any]) -> "GivenOptions":
         """Return the options as the command is given them, taken out of ``values``."""
-        return GivenOptions(self, {row.name: values.pop(row.name) for row in self.rows}, _read)
+        return GivenOptions(self, {row.name: values.pop(row.name) for row in self.rows})
 
 
-def _read(row: Option, value: Any, network: LoadedModel) -> Any:
+def _flag_of(row: Option) -> str:
+    """Return the name of an option on the command line."""
+    assert row.line is not None
+    return "--" + (row.line.flag or row.name).replace("_", "-")
+
+
+def _default_of(row: Option, line: Line) -> Any:
+    """Return the default of a command's option."""
+    if row.name == "epsilon":
+        return None  # a message needs none
+    if row.default == REQUIRED:
+        return Parameter.empty
+    if line.reads in ("free", "not"):
+        return "all" if line.reads == "free" else False
+    return _DEFAULTS[row.default] if row.default in _DEFAULTS else ast.literal_eval(row.default)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenOptions:
+    """The options of a call as a command is given them: ``values`` by name."""
+
+    options: CallOptions
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The values that may name files to be left as they are; a result goes on in its own."""
+        return [self.values[row.name] for row in self.options.rows if row not in COURSE]
+
+    @property
+    def search(self) -> Search:
+        """The search by the options given; raises ``InputError``."""
+        return Search(**self.searched())
+
+    def searched(self) -> dict[str, Any]:
+        """Return the options of the search."""
+        return self._read(SEARCH, None)
+
+    def question(self, network: LoadedModel) -> dict[str, Any]:
+        """Return the options of the question; raises ``InputError``."""
+        return self._read(QUESTION, network)
+
+    def own(self, network: LoadedModel) -> dict[str, Any]:
+        """Return the options of the call that belong neither to the question nor to the search."""
+        return self._read((*OWN, *COURSE), network)
+
+    def _read(self, part: tuple[Option, ...], network: Any) -> dict[str, Any]:
+        rows = [row for row in self.options.rows if row in part]
+        return {row.name: _value_of(row, self.values[row.name], network) for row in rows}
+
+
+def _value_of(row: Option, value: Any, network: LoadedModel) -> Any:
     reader = _READERS.get(row.line.reads) if row.line is not None else None
-    return value if reader is None or value is None else reader(value, flag_of(row), network)
+    return value if reader is None or value is None else reader(value, _flag_of(row), network)

@@ -15,7 +15,7 @@ from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.stored_numbers import json_in
 from milp_verix.cli import delivery, parameters
-from milp_verix.cli.call_options import CallOptions, radii_in
+from milp_verix.cli.call_options import CallOptions, GivenOptions, radii_in
 from milp_verix.cli.model_and_input import files_of, network_of, question_of
 from milp_verix.cli.progress import autosaving, status_line
 from milp_verix.cli.startup import DISAGREEMENT, EMPTY, INTERRUPTED, UNDECIDED
@@ -23,8 +23,7 @@ from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.comparison.repeated import differences, question_of_record
 from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
-from milp_verix.problem.options import GivenOptions, fitting
-from milp_verix.problem.search import Search
+from milp_verix.problem.options import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
@@ -183,7 +182,7 @@ def compare(
             autosaving(files.json_path, errors) as save,
             refusing_no_bounds(),
         ):
-            own |= {"search": Search(**given.searched()), "progress": show, "snapshots": save}
+            own |= {"search": given.search, "progress": show, "snapshots": save}
             found = compare_solvers(question.problem, **fitting("compare", own))
             found = replace(found, command=tuple(sys.argv[1:]))
         files.deliver(found, question.notes)
@@ -217,7 +216,7 @@ def _over_many(
     options = given.question(network)
     radius = options.pop("epsilon")
     own = given.own(network)
-    options |= {name: own[name] for name in _OF_PAIRS} | Search(**given.searched()).given()
+    options |= {name: own[name] for name in _OF_PAIRS} | given.search.given()
     source = stored_inputs(case.specification, network, None, options)
     for note in () if files.quiet else source.remarks:
         errors.print(f"note: {note}", markup=False)

@@ -13,7 +13,7 @@ from milp_verix.api.problem_methods import Problem
 from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.base.files import is_file
 from milp_verix.base.stored_numbers import json_in
-from milp_verix.cli.call_options import shape_in
+from milp_verix.cli.call_options import GivenOptions, shape_in
 from milp_verix.cli.parameters import ModelAndInput, ModelOptions
 from milp_verix.inputs import input_files
 from milp_verix.inputs.inputs import Inputs
@@ -21,7 +21,6 @@ from milp_verix.inputs.one_row import features_among, refuse_arrays, row_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network, loaded
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.options import GivenOptions
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.shown import Stated
 

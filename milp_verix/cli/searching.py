@@ -16,7 +16,7 @@ from rich.console import Console
 
 from milp_verix.base.number_text import counted, down, up
 from milp_verix.cli.app import COMMANDS
-from milp_verix.cli.call_options import CallOptions
+from milp_verix.cli.call_options import CallOptions, GivenOptions
 from milp_verix.cli.delivery import (
     Delivery,
     DrawnDelivery,
@@ -31,8 +31,6 @@ from milp_verix.cli.progress import autosaving, progress_bar, status_line
 from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
 from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import verdict
-from milp_verix.problem.options import GivenOptions
-from milp_verix.problem.search import Search
 from milp_verix.results import shown
 
 
@@ -68,9 +66,7 @@ class _Command:
                 self.progress(errors) as show,
                 autosaving(delivery.json_path, errors, question.noted) as save,
             ):
-                found = search(
-                    **question.own, search=Search(**given.searched()), progress=show, snapshots=save
-                )
+                found = search(**question.own, search=given.search, progress=show, snapshots=save)
             found, check = question.noted(found), ""
             if isinstance(delivery, ProvenDelivery):
                 found, check = certified(found, question.problem.network, delivery.certificate_path)

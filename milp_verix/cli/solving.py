@@ -20,7 +20,7 @@ from milp_verix.base.errors import InputError, printable
 from milp_verix.base.files import replacing, write_atomically
 from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.cli.call_options import CallOptions
+from milp_verix.cli.call_options import CallOptions, GivenOptions
 from milp_verix.cli.delivery import Terminal, check_folder, refusals
 from milp_verix.cli.model_and_input import files_of, question_of
 from milp_verix.cli.parameters import (
@@ -37,8 +37,6 @@ from milp_verix.comparison.self_test import SolverReport, report_on
 from milp_verix.comparison.timed_solver import Relaxations, size_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.oracle.check_program import column_map
-from milp_verix.problem.options import GivenOptions
-from milp_verix.problem.search import Search
 from milp_verix.results.base import array_hash
 from milp_verix.solvers import OWN_ENGINES, SOLVERS, added_solvers
 from milp_verix.solvers.session import CAPABILITIES, PROGRAM_NEEDS
@@ -84,7 +82,7 @@ def export(
         against = getattr(problem.question, "against", None)
         regression = given["delta"] is not None
         index, what = _margin(network, problem.x, number, against, regression=regression)
-        encoding = problem.export(**question.own, search=Search(**given.searched()))
+        encoding = problem.export(**question.own, search=given.search)
         row, constant = encoding.output.row(index, encoding.program.columns)
         equation = f"{what} = {constant:.17g} - cost; above 0 the prediction changes"
         ball = problem.ball
@@ -142,7 +140,7 @@ def _export_checks(
         problem,
         listed,
         rival,
-        Search(**given.searched()),
+        given.search,
         out,
         quadratic=bool(given["quadratic"]),
         comments=tuple(map(printable, about)),

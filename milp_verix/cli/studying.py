@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from milp_verix.base.errors import InputError
-from milp_verix.cli.call_options import CallOptions, list_in, order_in, radii_in
+from milp_verix.cli.call_options import CallOptions, GivenOptions, list_in, order_in, radii_in
 from milp_verix.cli.delivery import SECONDS, Terminal, refusals, termination_as_interrupt
 from milp_verix.cli.model_and_input import network_of
 from milp_verix.cli.parameters import (
@@ -27,7 +27,6 @@ from milp_verix.cli.startup import INTERRUPTED, UNDECIDED
 from milp_verix.cli.stored_results import places_of, stored_proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN
-from milp_verix.problem.options import GivenOptions
 from milp_verix.searches.order import ORDERS
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
