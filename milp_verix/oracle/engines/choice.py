@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 
@@ -51,6 +52,14 @@ _NO_TREES = ("phase", "split", "beta")
 _OTHERS = ("phase", "split", "beta", *_PROGRAM_SOLVERS)
 
 
+_CHECKERS = {
+    "split": ("input_split", "InputSplit"),
+    "beta": ("beta", "PhaseSplit"),
+    "leaves": ("leaves", "LeavesEngine"),
+}
+"""The module and the class of each of ``OWN_ENGINES``, loaded when it is asked for."""
+
+
 def portfolio_for(problem: ProblemData, search: Search) -> Portfolio:
     """Return the portfolio that decides the checks of ``problem`` by the solver of ``search``.
 
@@ -88,23 +97,10 @@ def engine_of(
     name = solver if isinstance(solver, str) else solver.name
     if name in OWN_ENGINES:
         resolve_solver(solver, resolve_formulation(search.formulation).needs)
-        return _checker(name, problem)
+        module, kind = _CHECKERS[name]
+        checker: Engine = getattr(import_module(f"{__package__}.{module}"), kind)(problem)
+        return checker
     return Programs(problem, search, solver, deepens=deepens)
-
-
-def _checker(name: str, problem: ProblemData) -> Engine:
-    """Return the engine of a solver that solves no programs, one of ``OWN_ENGINES``."""
-    if name == "split":
-        from milp_verix.oracle.engines.input_split import InputSplit
-
-        return InputSplit(problem)
-    if name == "beta":
-        from milp_verix.oracle.engines.beta import PhaseSplit
-
-        return PhaseSplit(problem)
-    from milp_verix.oracle.engines.leaves import LeavesEngine
-
-    return LeavesEngine(problem)
 
 
 @dataclass(frozen=True, slots=True)
