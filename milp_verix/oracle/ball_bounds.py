@@ -126,15 +126,18 @@ class Headroom:
         return float(np.clip(np.max(grown, initial=1.0), 1.0, _MOST))
 
 
-def headroom_of(
-    problem: ProblemData, margins: Network, bounds: Bounds, upper: FloatArray
-) -> Headroom:
-    """Return the headroom of a set by ``bounds`` over its L∞ ball, and ``upper`` on its margins."""
+def rises_of(problem: ProblemData, slopes: FloatArray) -> FloatArray:
+    """Return how far each coordinate raises each margin by its ``slopes``; both (m, d)."""
+    x, outer = problem.x.astype(np.float64), problem.ball.outer
+    with np.errstate(over="ignore"):  # beyond float64 is infinite, and comes last
+        return np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
+
+
+def form_rises(problem: ProblemData, margins: Network, bounds: Bounds) -> FloatArray:
+    """Return how far each coordinate raises the margins by CROWN's forms; shape (m, d)."""
     every = unit_rows(range(margins.output_size), margins.output_size)
-    slopes = dense(upper_form(margins, bounds, len(margins.nodes), every).coefficients)
-    centre, box = problem.x.astype(np.float64), problem.ball.outer
-    ways = np.maximum(slopes * (box.upper - centre), slopes * (box.lower - centre))
-    return Headroom(upper, problem.features.totals(ways))
+    form = upper_form(margins, bounds, len(margins.nodes), every)
+    return rises_of(problem, dense(form.coefficients))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

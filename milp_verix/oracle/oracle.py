@@ -23,7 +23,7 @@ from milp_verix.oracle.ball_bounds import (
     Preparation,
     SmallerBalls,
     WholeBall,
-    headroom_of,
+    form_rises,
     notes_on,
     prepared,
 )
@@ -260,7 +260,8 @@ class Oracle:
             return None
         if not np.array_equal(memory.free, free):
             return None
-        return headroom_of(self.problem, self._known.margins, bounds, memory.upper)
+        rises = form_rises(self.problem, self._known.margins, bounds)
+        return Headroom(memory.upper, self.problem.features.totals(rises))
 
     @property
     def upper_over_whole(self) -> FloatArray | None:

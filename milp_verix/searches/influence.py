@@ -27,7 +27,7 @@ import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT, Deadline, OutOfTimeError
 from milp_verix.oracle.attacks import climb, gradient
-from milp_verix.oracle.ball_bounds import WholeBall, whole_ball
+from milp_verix.oracle.ball_bounds import WholeBall, form_rises, rises_of, whole_ball
 from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Network, crown_bounds
 from verix_encodings.arrays import FloatArray, dense, unit_rows
@@ -86,13 +86,6 @@ def contested(problem: ProblemData, deadline: Deadline, whole: WholeBall | None)
         raise OutOfTimeError
     upper = whole.bounds[-1].upper
     return whole.only((upper >= 0) | (upper == upper.max()))
-
-
-def rises_of(problem: ProblemData, slopes: FloatArray) -> FloatArray:
-    """Return how far each coordinate raises each margin by its ``slopes``; both (m, d)."""
-    x, outer = problem.x.astype(np.float64), problem.ball.outer
-    with np.errstate(over="ignore"):  # beyond float64 is infinite, and comes last
-        return np.maximum(slopes * (outer.upper - x), slopes * (outer.lower - x))
 
 
 def shares(problem: ProblemData, margins: Network, rises: FloatArray) -> FloatArray:
@@ -174,9 +167,7 @@ def boundary(
 
 def boundary_influence(problem: ProblemData, margins: Network, bounds: Bounds) -> FloatArray:
     """Return the shares of margins' distances by CROWN's forms alone; shape (features,)."""
-    every = unit_rows(range(margins.output_size), margins.output_size)
-    form = upper_form(margins, bounds, len(margins.nodes), every)
-    return shares(problem, margins, rises_of(problem, dense(form.coefficients)))
+    return shares(problem, margins, form_rises(problem, margins, bounds))
 
 
 def total_influence(problem: ProblemData, margins: Network, bounds: Bounds) -> FloatArray:
