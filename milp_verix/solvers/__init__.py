@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from milp_verix.base.errors import (
@@ -109,8 +109,9 @@ def solver_named(name: str) -> Solver:
         known = ["auto", *SOLVERS, *OWN_ENGINES, *added_solvers()]
         known += [f"{family}:NAME" for family in FAMILIES]
         require_one_of(known, path if base in known else base, "solver")
-    solver: Any = SOLVERS[base]
-    return cast("Solver", solver.named(name, _pairs(name, query)))
+    family: Any = SOLVERS[base]
+    named: Solver = family.named(name, _pairs(name, query))
+    return named
 
 
 def _pairs(name: str, query: str) -> list[tuple[str, str]]:
@@ -131,7 +132,7 @@ def _added(name: str, path: str, query: str) -> Solver:
     """
     # whatever the package raises
     with refusing(f"the solver {path!r} of an installed package fails", Exception):
-        found = added_solvers()[path].load()
+        found: Solver = added_solvers()[path].load()
     if query:
         if not hasattr(found, "with_options"):
             raise InputError(f"the solver {path!r} of an installed package takes no options")
@@ -142,7 +143,7 @@ def _added(name: str, path: str, query: str) -> Solver:
     if lacking or found.name != name:
         why = f"has no {', '.join(lacking)}" if lacking else f"calls itself {found.name!r}"
         raise InputError(f"the solver {name!r} of an installed package {why}")
-    return cast("Solver", found)
+    return found
 
 
 def lacking_parts(found: object) -> list[str]:

@@ -6,7 +6,7 @@ A few proven rules that cover a table: inflated explanations of some rows, chose
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +111,7 @@ def rules_of_table(
     integer_of(count, "count")
     integer_of(seed, "seed", least=0)
     tried = _TRIES * count if tries is None else integer_of(tries, "tries")
-    search = Search(time_limit=cast(Any, deadline), memory=memory)
+    search = Search(time_limit=deadline, memory=memory)
     network = loaded(network, inputs_of(question.get("inputs")))
     table, described, notes = _numbers(network, rows, question)
     question = {**question, "inputs": described}
