@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Protocol
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from milp_verix.searches.minimum.explainer import (
 )
 from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.proposals import Proposals
-from milp_verix.searches.minimum.search_limits import Master, SearchLimits
+from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.minimum.separation import Separator
 from milp_verix.searches.runner import AnytimeSearch
 from verix_encodings.arrays import FloatArray
@@ -41,6 +42,32 @@ _QUICK = "first lower bound"
 _FIRST, _BOUND = "first explanation", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
 _ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
+
+
+class Master(Protocol):
+    """A method that raises the lower bound step by step."""
+
+    @property
+    def bound(self) -> float:
+        """A bound on the cost of explanations cheaper than the incumbent, infinite if none is."""
+
+    @property
+    def done(self) -> bool:
+        """True if no further step can raise the bound, or none is needed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the reader of the result on how the bound came about."""
+
+    @property
+    def effort(self) -> SearchEffort:
+        """The programs, nodes and iterations spent on the bound so far."""
+
+    def step(self, deadline: Deadline) -> None:
+        """Do one step, which ends at ``deadline`` at the latest."""
+
+    def close(self) -> None:
+        """Release the solver."""
 
 
 @dataclass(frozen=True, slots=True)

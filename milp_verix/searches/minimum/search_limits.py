@@ -1,18 +1,14 @@
 """The numbers and switches that steer the search for a minimum, in one place.
 
 No number here decides whether a bound or an explanation is right: they only divide time and work.
-
-The interface of masters: the methods that raise the lower bound of a search.
 """
 
 import warnings
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from milp_verix.base.arguments import INTEGER, NUMBER, TEXTS, Options, names_of
-from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError, listed, require_one_of, shown
-from milp_verix.oracle.verdict import SearchEffort
 
 TECHNIQUES = {
     "budget bound": "a first lower bound from one perturbation, by backward bounds",
@@ -133,29 +129,3 @@ class SearchLimits(Options):
 
 _GONE = ("subtrees",)
 """Techniques of version 0.2 that are gone."""
-
-
-class Master(Protocol):
-    """A method that raises the lower bound step by step."""
-
-    @property
-    def bound(self) -> float:
-        """A bound on the cost of explanations cheaper than the incumbent, infinite if none is."""
-
-    @property
-    def done(self) -> bool:
-        """True if no further step can raise the bound, or none is needed."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the reader of the result on how the bound came about."""
-
-    @property
-    def effort(self) -> SearchEffort:
-        """The programs, nodes and iterations spent on the bound so far."""
-
-    def step(self, deadline: Deadline) -> None:
-        """Do one step, which ends at ``deadline`` at the latest."""
-
-    def close(self) -> None:
-        """Release the solver."""

@@ -46,8 +46,8 @@ from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
-from milp_verix.searches.minimum.minimum_search import MinimumProgress, MinimumSearch
-from milp_verix.searches.minimum.search_limits import Master, SearchLimits
+from milp_verix.searches.minimum.minimum_search import Master, MinimumProgress, MinimumSearch
+from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
 from milp_verix.solvers.backends import highs
