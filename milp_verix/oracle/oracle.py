@@ -192,10 +192,7 @@ class Oracle:
                     watch.turn_to(Stage.SOLVES)
                     self.on_stage(Stage.SOLVES)
                     if not deadline.passed():
-                        # solvers compute in float64, too: below this their bounds are noise
-                        noise = evaluation_error(claim.margins, claim.bounds)
-                        wider = replace(claim, needed=np.maximum(claim.needed, noise))
-                        decision = self._portfolio.decide(wider)
+                        decision = self._portfolio.decide(claim)
                 verdict = self._concluded(claim, stage, decision, points, alone=alone)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
@@ -218,8 +215,6 @@ class Oracle:
         watch = StageClock(Stage.BOUNDS)
         self.prepare(deadline)
         claim, stage = self._bounded(free, None, deadline, watch, alone=False)
-        noise = evaluation_error(claim.margins, claim.bounds)
-        claim = replace(claim, needed=np.maximum(claim.needed, noise))
         return self._concluded(claim, stage, None, {}, alone=True), claim
 
     check_by_bounds = partialmethod(check, bounds_only=True)
@@ -380,6 +375,9 @@ class Oracle:
                 upper = np.fmin(upper, bounds[-1].upper)
         open_ = np.flatnonzero(~(upper < -needed))
         open_ = open_[np.argsort(-upper[open_], kind="stable")]
+        if open_.size and not alone:
+            # solvers compute in float64, too: below this their bounds are noise
+            needed = np.maximum(needed, evaluation_error(margins, bounds))
         claim = Claim(
             *(margins, free, region, bounds, open_, needed, upper, deadline),
             depth=known.depth,
