@@ -46,16 +46,8 @@ else:
 
 
 __all__ = ["Certified", "Drawn", "Stated", "audit_words", "build", "comparison_files"]
-__all__ += [
-    "explanation_words",
-    "facts",
-    "inflated",
-    "plot",
-    "ranges_words",
-    "result_page",
-    "sentences",
-]
-__all__ += ["text_tables"]
+__all__ += ["explanation_words", "facts", "inflated", "plot", "ranges_words", "result_page"]
+__all__ += ["sentences", "text_tables"]
 
 
 def inflated(network: "LoadedModel", explanation: Any, question: dict[str, Any]) -> "Ranges":
