@@ -8,10 +8,11 @@ For the set ``B`` that is proven free, feature ``i`` and margin ``j``, the metho
 
     δ ↦ m_j(x + w ∘ δ),   w = 1 on the coordinates of B ∪ {i}, 0 elsewhere,   x + δ in the ball,
 
-for many pairs ``(i, j)`` in one batch, from the worst points known of ``B``. The input that changes
-the prediction keeps ``i`` in the explanation for good, since ``B`` only grows. Nothing is proven of
-features that survive. Features that need several batches are attacked only if a climb with all of
-them free finds something.
+for many pairs ``(i, j)`` in one batch, from the worst points known of ``B`` and from high points of
+larger sets, such as the leaves of a check that stayed open. The input that changes the prediction
+keeps ``i`` in the explanation for good, since ``B`` only grows. Nothing is proven of features that
+survive. Features that need several batches are attacked only if a climb with all of them free finds
+something.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -175,12 +176,14 @@ def attacked(
     irrelevant: Sequence[int],
     features: Sequence[int],
     *,
+    beyond: Sequence[FloatArray] = (),
     late: Late = never,
 ) -> Iterator[tuple[int, Verdict]]:
     """Yield those of ``features`` that a climb shows to be needed beside ``irrelevant``.
 
     ``starts`` are inputs of the ball over ``irrelevant``, the worst one known for each margin,
-    shape (m, d), or one for all of them, (1, d). Once ``late()``, no more features are looked at.
+    shape (m, d), or one for all of them, (1, d); ``beyond`` are inputs of the whole ball, of which
+    the coordinates that are free are kept. Once ``late()``, no more features are looked at.
     """
     if margins.stepped:
         return
@@ -189,10 +192,14 @@ def attacked(
     rivals = np.argsort(-reached, kind="stable")[:_RIVALS]
     base = np.zeros(centre.size)
     base[problem.features.coordinates(irrelevant)] = 1.0
+    deltas = np.broadcast_to(starts, (margins.output_size, centre.size))[rivals] - centre
+    if len(beyond):
+        others = np.array(beyond).reshape(len(beyond), -1)
+        highest = np.argmax(batch_outputs(margins, others.T, late), axis=0)
+        rivals, deltas = np.append(rivals, highest), np.concatenate([deltas, others - centre])
     # a batch holds every value of the network for each climb and step
     values = sum(margins.sizes) * rivals.size * len(_STEP_LENGTHS)
     size = max(int(_MOST_VALUES / values), 1)
-    deltas = np.broadcast_to(starts, (margins.output_size, centre.size))[rivals] - centre
     if size < len(features):
         # several batches: not worth it if nothing is found with all features free
         every = base.copy()

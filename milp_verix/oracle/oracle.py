@@ -6,10 +6,12 @@ them (:mod:`~milp_verix.oracle.engines.programs`, one margin after the other), a
 ``split``, ``beta`` and ``leaves``. ``docs/extending.md`` has the way of a check.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partialmethod
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,8 @@ from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network import batch_outputs
 from verix_encodings.safe_bounds import evaluation_error
 
+_MOST_HIGH = 4  # points of larger sets at which attacks begin; not measured
+
 
 class Oracle:
     """Answers checks on one problem; keeps the solvers' sessions, and the points and bounds found.
@@ -84,6 +88,8 @@ class Oracle:
         self.memory: Memory | None = None
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
         self._beyond: NDArray[Any] | None = None
+        # high points of larger sets, at which attacks begin, too
+        self._high: deque[FloatArray] = deque(maxlen=_MOST_HIGH)
         self._bounds: Bounds | None = None
         self._portfolio = portfolio_for(problem, search)
 
@@ -242,10 +248,18 @@ class Oracle:
         centre = self.problem.x.astype(np.float64)
         starts = centre[None] if memory is None else memory.points
         found = dict(
-            attacked(self.problem, margins, starts, irrelevant, features, late=deadline.passed)
+            attacked(
+                *(self.problem, margins, starts, irrelevant, features),
+                beyond=[*self._high],
+                late=deadline.passed,
+            )
         )
         self.effort += watch.read() + Effort(flips=len(found))
         return found
+
+    def remember(self, points: Iterable[FloatArray]) -> None:
+        """Begin later attacks at inputs of the whole ball, too, the first of which matter most."""
+        self._high.extend(reversed([*islice(points, _MOST_HIGH)]))
 
     def headroom(self, irrelevant: Sequence[int]) -> Headroom | None:
         """Return what the set proven last leaves; None for another set, for L1 and L2."""
@@ -403,6 +417,7 @@ class Oracle:
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
+                self.remember(points[margin] for margin in claim.open_.tolist() if margin in points)
                 return replace(verdict, effort=effort)
             stage = verdict.stage
         elif claim.open_.size:

@@ -197,18 +197,19 @@ def needed_features(
     most: int,
     tolerances: Tolerances,
     deadline: Deadline = NO_LIMIT,
-) -> int:
+) -> tuple[int, list[Verdict]]:
     """Return a proven lower bound on the number of features of each explanation of ``problem``.
 
-    ``known`` are violated claims, and ``most`` is the size of an explanation. Contrasts are sought
-    until the ``deadline``, or until attacks find none that the cover misses. ``open_session`` opens
-    a solver for the covers. Returns 0 where values leave the range of float64, and if it is late.
+    The counterfactuals found on the way come with it. ``known`` are violated claims, and ``most``
+    is the size of an explanation. Contrasts are sought until the ``deadline``, or until attacks
+    find none that the cover misses. ``open_session`` opens a solver for the covers. The bound is 0
+    where values leave the range of float64, and if it is late.
     """
     if problem.margins.stepped:
         # nothing climbs, and there are no lines around jumps
-        return disjoint_contrasts(problem, known)
+        return disjoint_contrasts(problem, known), []
     if deadline.passed():
-        return 0
+        return 0, []
     perturbations = perturbation_set(problem)
     attacker = Attacker(perturbations, deadline.passed, _NEWEST, _CLIMBS, _KNOWN)
     attacker.remember_last(known)
@@ -228,7 +229,7 @@ def needed_features(
                 late=deadline.share(_BUDGET).passed,
             )
     except OverflowError:
-        return 0
+        return 0, []
     try:
         while not (deadline.passed() or cover.exhausted or cover.ended or cover.hopeless(budget)):
             cover.step(deadline, budget)
@@ -236,4 +237,4 @@ def needed_features(
         pass  # the bound that was proven until then stays
     finally:
         cover.close()
-    return int(max(cover.bound, budget))
+    return int(max(cover.bound, budget)), cover.counterfactuals

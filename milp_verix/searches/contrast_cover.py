@@ -18,12 +18,13 @@ shorter one. The result need not be minimal.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
 from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.oracle.verdict import Verdict, replayed
+from milp_verix.oracle.verdict import Stage, Verdict, replayed
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import ProblemData
 from milp_verix.searches.set_search import propose
@@ -86,7 +87,7 @@ class Attacker:
 class ContrastCover:
     """The contrastive ``sets`` found so far, and a proven lower ``bound`` on explanations' costs.
 
-    Each of ``sets``, of shape (features,), has a counterfactual that was replayed. ``candidate`` is
+    Each of ``sets``, of shape (features,), has one of ``counterfactuals``. ``candidate`` is
     a cheapest set that intersects all. ``exhausted`` says that gradients find no set that it
     misses, ``ended`` that no step can raise the bound. ``work`` is in seconds of the clock of work.
     ``open_session`` opens a solver for the covering programs. Raises ``OverflowError`` where values
@@ -107,6 +108,7 @@ class ContrastCover:
         self.candidate: BoolArray = objective.must.copy()
         self.bound = objective.cost(objective.must)
         self.sets: list[BoolArray] = []
+        self.counterfactuals: list[Verdict] = []
         self.exhausted = self.ended = False
         self.work = 0.0
         everywhere = interval_bounds(p.margins, p.box)
@@ -193,6 +195,7 @@ class ContrastCover:
         if not changed.any():
             return None
         self.sets.append(changed)
+        self.counterfactuals.append(replace(verdict, stage=Stage.POINTS))
         self._attacker.remember(delta)
         return changed
 

@@ -100,23 +100,27 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
             traverse(walk, resolve_strategy(self.strategy))
         except OutOfTimeError as error:
             late = error
-        self._bracket(deadline.within(max(_LEAST_BRACKET, _BRACKET * elapsed_work(began))))
+        left = deadline.within(max(_LEAST_BRACKET, _BRACKET * elapsed_work(began)))
+        replace(walk, deadline=left).settle_known(self._bracket(left))
         if late is not None:
             raise late
 
-    def _bracket(self, deadline: Deadline) -> None:
-        """Bound the size of every explanation from below, if this one has undecided features."""
+    def _bracket(self, deadline: Deadline) -> list[Verdict]:
+        """Bound the size of every explanation from below, if this one has undecided features.
+
+        Returns the counterfactuals found on the way.
+        """
         traversed, problem = self.traversed, self.request.problem
         known = [*traversed.violated.values()]
         if not (traversed.undecided or traversed.remaining):
             traversed.needed = disjoint_contrasts(problem, known)
-            return
+            return []
         from milp_verix.searches.budget_bound import needed_features
 
         traversed.activity = "counting the features that are needed"
         self.show()
         session = partial(self.request.open_session, "highs")
-        traversed.needed = needed_features(
+        traversed.needed, found = needed_features(
             problem,
             known,
             session,
@@ -125,6 +129,7 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
             deadline=deadline,
         )
         traversed.activity = ""
+        return found
 
     def _state(self) -> Progress:
         now, total = self.traversed, len(self.traversed.order)

@@ -28,10 +28,13 @@ form over the ball of all features, which in deep networks is too loose to prove
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TypeAlias
+
+import numpy as np
 
 from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
 from milp_verix.base.errors import require_one_of
@@ -39,6 +42,7 @@ from milp_verix.base.number_text import counted
 from milp_verix.oracle.engines.engine import unwatched
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import BOUNDS_ALONE, TIME_LIMIT, Answer, Stage, Verdict
+from verix_encodings.arrays import FloatArray
 from verix_encodings.work import worked
 
 # shares of the work left, and seconds of work; a tenth for a block and a quarter for a feature came
@@ -213,7 +217,34 @@ class Walk:
 
     def last_attack(self) -> None:
         """Look for counterfactuals of all features left, in the time left."""
-        self._attack([*self.state.remaining, *self.state.undecided], self.deadline)
+        self._attack(self._open, self.deadline)
+
+    def settle_known(self, counterfactuals: Sequence[Verdict]) -> None:
+        """Keep the features left that known inputs, or attacks from the closest, show to be needed.
+
+        The ``counterfactuals`` are violated claims about any sets.
+        """
+        problem, beyond = self.oracle.problem, list[tuple[int, FloatArray]]()
+        for verdict in counterfactuals:
+            point = verdict.point
+            changed = problem.features.of_coordinate[point != problem.x.astype(np.float64)]
+            left = {*changed.tolist()}.difference(self.state.irrelevant)
+            if len(left) == 1 and not left.isdisjoint(self._open):
+                self._keep({left.pop(): verdict})
+            beyond.append((len(left), point))
+        self.oracle.remember(point for _, point in sorted(beyond, key=itemgetter(0)))
+        self.last_attack()
+
+    @property
+    def _open(self) -> list[int]:
+        return [*self.state.remaining, *self.state.undecided]
+
+    def _keep(self, found: Mapping[int, Verdict]) -> None:
+        for feature, verdict in found.items():
+            self.state.undecided.pop(feature, None)
+            if feature in self.state.postponed:
+                self.state.postponed.remove(feature)
+            self.settle([feature], verdict)
 
     def _attack(self, features: Sequence[int], deadline: Deadline) -> None:
         if not features or deadline.passed():
@@ -221,11 +252,7 @@ class Walk:
         self.state.attacked_with = len(self.state.irrelevant)
         with self._doing("attacking", len(features)):
             found = self.oracle.attacked(self.state.irrelevant, features, deadline)
-        for feature, verdict in found.items():
-            self.state.undecided.pop(feature, None)
-            if feature in self.state.postponed:
-                self.state.postponed.remove(feature)
-            self.settle([feature], verdict)
+        self._keep(found)
 
     @contextmanager
     def _doing(self, activity: str, count: int) -> Iterator[None]:

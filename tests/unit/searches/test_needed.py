@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from milp_verix import Inputs, Problem, Tolerances, explain
-from milp_verix.base.clock import NO_LIMIT, Deadline
+from milp_verix.base.clock import NO_LIMIT, Deadline, Limit
 from milp_verix.inputs.feature import integer
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import needed_features
+from milp_verix.searches.strategies import Traversal, Walk
 from milp_verix.solvers import open_session
 from milp_verix.views.result_words import facts_of
 from tests.support.brute_force_cases import case
@@ -26,9 +27,10 @@ _HIGHS = partial(open_session, "highs")
 def _needed(problem: Problem, deadline: Deadline | None = None) -> int:
     count = problem.features.count
     deadline = deadline or NO_LIMIT.within(0.5)
-    return needed_features(
+    found, _ = needed_features(
         problem, [], _HIGHS, most=count, tolerances=Tolerances(), deadline=deadline
     )
+    return found
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -60,6 +62,55 @@ def test_contrasts_that_share_a_feature_count_once(tmp_path: Path) -> None:
         assert (counted > 0) == any(verdict.violated for verdict in found)
         several += len(found) > counted > 0
     assert several
+
+
+def test_an_input_decides_the_one_open_feature_that_it_changes_beside_freed_ones(
+    tmp_path: Path,
+) -> None:
+    settled = 0
+    for number in range(4):
+        small = case(number)
+        contrasts = truth(number)[1]
+        problem = Problem(small.network(tmp_path), small.x, **posed(small, "linf"))
+        count = problem.features.count
+        with Oracle(problem) as oracle:
+            found = [
+                oracle.check(problem.features.coordinates(sorted(contrast)))
+                for contrast in sorted(contrasts, key=sorted)
+            ]
+            for contrast in contrasts:
+                freed = sorted(contrast)[:-1]
+                state = Traversal(tuple(range(count)), irrelevant=freed)
+                state.undecided = dict.fromkeys(sorted(contrast)[-1:], "late")
+                # attacks are out of time
+                Walk(oracle, state, Deadline(-np.inf), Limit()).settle_known(found)
+                assert not state.undecided
+                expected = {f for f in state.order if any(c - {*freed} == {f} for c in contrasts)}
+                assert {*state.violated} == expected
+                for feature, verdict in state.violated.items():
+                    beyond = np.flatnonzero(verdict.point != problem.x)
+                    allowed = problem.features.coordinates([*freed, feature])
+                    assert {*beyond.tolist()} <= {*allowed.tolist()}
+                settled += len(expected)
+    assert settled
+
+
+def test_attacks_begin_at_high_points_of_larger_sets_too(tmp_path: Path) -> None:
+    # nothing rises around 0, where attacks begin: the score is above zero near (1, 1)
+    nodes = [
+        node("Gemm", ["x", "A", "a"], ["h"]),
+        node("Relu", ["h"], ["r"]),
+        node("Gemm", ["r", "B", "b"], ["y"]),
+    ]
+    constants = {"A": [[1.0], [1.0], [1.0]], "a": [-1.5], "B": [[9.0]], "b": [-1.0]}
+    corner = loaded(build(nodes, inputs={"x": (1, 3)}, constants=constants), tmp_path)
+    problem = Problem(corner, [[0.0, 0.0, 0.0]], epsilon=1.0)
+    with Oracle(problem) as oracle:
+        assert not oracle.attacked([0], [1])
+        oracle.remember([np.array([0.9, 0.9, 0.9])])
+        found = oracle.attacked([0], [1])
+    assert [*found] == [1]
+    assert found[1].point[2] == 0.0
 
 
 @pytest.mark.slow
