@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from milp_verix.base.arguments import number_in, refuse_file
+from milp_verix.base.clock import Limit
 from milp_verix.base.errors import InputError, listed, refusing, shown
 from milp_verix.base.number_text import counted, exact
 from milp_verix.inputs.inputs import Inputs
@@ -152,8 +153,12 @@ def _numbers(epsilons: Epsilon | Sequence[Epsilon]) -> list[Radius]:
 
 
 def _at(request: Request, radius: Radius, share: float) -> Request:
-    """Return ``request`` at another radius, for a share of the work that is left."""
-    problem, deadline = request.problem.at(radius), request.deadline.share(share)
+    """Return ``request`` at another radius, for a share of the time and the work that are left.
+
+    On a slow machine a share of the work alone may take the seconds of all radii.
+    """
+    problem, left = request.problem.at(radius), request.deadline
+    deadline = left.limited(Limit(share * left.seconds, share * left.left))
     return replace(request, problem=problem, started=time.monotonic(), deadline=deadline)
 
 

@@ -1,6 +1,10 @@
 """Sweeps over radii: nested sets, limits, interrupts, refusals, JSON."""
 
 import pickle
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,7 +12,10 @@ import pytest
 
 from milp_verix import EpsilonSweep, InputError, check, epsilon_sweep, explain
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.oracle.verdict import TIME_LIMIT
 from tests.support import digits_example as digits
+from tests.support.unsolvable_problems import HARD_OPTIONS, HARD_X, hard_network
+from verix_encodings.work import UNITS_PER_SECOND, worked
 
 RADII = (0.05, 0.2, 0.1)
 
@@ -83,6 +90,38 @@ def test_ctrl_c_returns_all_radii(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.levels[2].irrelevant == found.levels[1].irrelevant
     assert set(found.levels[2].unknown_reasons.values()) == {"interrupted"}
     assert all(level.replay(digits.network()) == () for level in found.levels)
+
+
+def test_each_radius_has_its_share_of_the_seconds_on_a_slow_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a second of work takes twenty here
+    began = worked()
+
+    def monotonic() -> float:
+        return 20 * (worked() - began) / UNITS_PER_SECOND
+
+    monkeypatch.setattr("milp_verix.base.clock.time", SimpleNamespace(monotonic=monotonic))
+    ends: dict[float, float] = {}
+
+    def note(snapshot: Callable[[], EpsilonSweep]) -> None:
+        ends[snapshot().levels[-1].epsilon] = monotonic()
+
+    found = epsilon_sweep(
+        hard_network(tmp_path),
+        HARD_X,
+        epsilons=[0.3, 0.28, 0.26, 0.24],
+        time_limit=40.0,
+        snapshots=note,
+        **{name: value for name, value in HARD_OPTIONS.items() if name != "epsilon"},
+    )
+    assert [level.statistics.stopped for level in found.levels[:2]] == [TIME_LIMIT] * 2
+    assert len(ends) == 4
+    for place, end in enumerate(ends.values()):
+        assert end < 12.0 * (place + 1)
+    assert all(level.statistics.checks for level in found.levels)
+    for larger, smaller in pairwise(found.levels):
+        assert {*larger.irrelevant} <= {*smaller.irrelevant}
 
 
 def test_a_time_limit_returns_all_radii() -> None:
