@@ -46,7 +46,8 @@ class Candidate:
     It is not asked about claims with more than ``most_free`` coordinates, nor more than
     ``most_open`` neurons that bounds leave undecided behind the first layer, nor if a candidate of
     its ``group`` before it has not been given up. With ``patience`` its first slice is that much
-    later in the sequence, and so longer, and comes before all others.
+    later in the sequence, and so longer, and comes before all others, for claims with no more than
+    ``patient_free`` coordinates.
 
     Its record: ``calls`` counts claims, ``decided`` the slices ``k`` that decided one, ``spent``
     has the seconds of work of slices ``k``; ``seconds`` are those of the wall clock, for readers.
@@ -59,6 +60,7 @@ class Candidate:
     most_open: float = np.inf
     group: str | None = None
     patience: int = 0
+    patient_free: float = np.inf
     engine: Engine | None = None
     calls: int = 0
     spent: dict[int, float] = field(default_factory=dict)
@@ -135,7 +137,9 @@ class Portfolio:
 
     def decide(self, claim: Claim) -> Decision:
         """Decide ``claim`` by its deadline; raises ``SolverError`` where every engine fails."""
-        least, given = {m: m.patience for m in self._playing(claim)}, claim.bounds
+        few = claim.free.size
+        first = {m: m.patience * (few <= m.patient_free) for m in self._playing(claim)}
+        least, given = {**first}, claim.bounds
         undecided: dict[Candidate, Verdict] = {}
         points: dict[int, FloatArray] = {}
         effort = Effort()
@@ -143,14 +147,14 @@ class Portfolio:
         tied: Verdict | None = None
         longest = np.inf
         while least and not (undecided and claim.deadline.passed()):
-            patient = [m for m in least if 0 < least[m] == m.patience]
+            patient = [m for m in least if 0 < least[m] == first.get(m)]
             member = max(patient or least, key=lambda m: m.value(m.best(least[m])))
             k = member.best(least[member])
             if k > longest:
                 break
             alone = len(least) == 1 and tied is None
             until = claim.deadline if alone else claim.deadline.within(_slice(k))
-            member.calls += least[member] == member.patience
+            member.calls += least[member] == first.get(member, 0)
             try:
                 decision = self._opened(member).decide(replace(claim, deadline=until))
             except SolverError as error:

@@ -254,6 +254,18 @@ def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: Work
     assert first.slices == [pytest.approx(1e9)]
 
 
+def test_the_patient_begins_with_a_long_slice_where_few_coordinates_are_free(
+    clock: WorkClock,
+) -> None:
+    for patient_free, begun in ((1, [4.0]), (0, [])):
+        first, boxes = Made(clock, "first", 0.2), Made(clock, "boxes", 3.0)
+        split = Candidate("boxes", lambda one=boxes: one, patience=4, patient_free=patient_free)  # type: ignore[misc]
+        asked = Portfolio(candidate(first), [split])
+        assert asked.decide(claim(1e9)).verdict.holds
+        assert boxes.slices == begun
+        assert bool(first.asked) != bool(begun)
+
+
 def test_slices_double() -> None:
     seconds: Callable[[int], float] = module._slice
     assert [seconds(k) for k in range(4)] == [0.25, 0.5, 1.0, 2.0]
