@@ -31,6 +31,12 @@ def question_of_record(record: Mapping[str, Any]) -> list[str]:
     that no command wrote, or of many inputs.
     """
     command = list(record.get("command") or ())
+    if record.get("kind") == "comparison" and record.get("schema") == 1:
+        raise InputError(
+            "--repeat needs the command, and a record of schema 1 has neither that nor the input, "
+            "bounds, tolerances and limits; ask its question by compare MODEL INPUT --epsilon E "
+            "--resume with this record, which takes over its checks"
+        )
     if record.get("kind") != "comparison" or command[:1] != ["compare"]:
         raise InputError("--repeat takes the --json of a compare command of version 0.3 or later")
     without = (*_FILES, *(_CHOOSES if record["checks"] is not None else ()))
@@ -91,10 +97,17 @@ _QUESTION = (
     *("rules", "features", "task", "check_time_limit", "options"),
 )
 
+_SCHEMA_1 = (
+    "the earlier comparison is of schema 1: its checks are taken over, and all programs are solved "
+    "anew; its input, bounds, tolerances and limits were not recorded, and are not compared"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierPrograms:
     """An earlier comparison: its ``checks``, the ``programs`` that it answered, its ``parameters``.
+
+    ``notes`` tell what its file does not hold.
 
     Programs with a counterfactual are not among them: no record holds the point that others' claims
     are compared with. Nor are those that failed, or that the end of the comparison cut short.
@@ -103,6 +116,7 @@ class EarlierPrograms:
     checks: tuple[tuple[int, ...], ...] | None = None
     programs: Mapping["_Key", ProgramRecord] = field(default_factory=dict)
     parameters: Mapping[Pair, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def of(self, pair: Pair, check: int, rival: int, seed: int) -> ProgramRecord | None:
         """Return what it holds of a program of one pair, or None."""
@@ -116,25 +130,30 @@ def earlier_comparison(given: EarlierComparison, current: Comparison) -> Earlier
     """
     try:
         source = given.to_json() if isinstance(given, Comparison) else given
-        before, where = read_data(source, SCHEMA)
+        before, where = read_data(source, SCHEMA, 1)
     except InputError as error:
         raise InputError(f"resume: {error}") from error
     if before.get("kind") != "comparison":
         raise InputError(f"resume takes a comparison, or the path of its JSON; {where} is none")
-    now = json.loads(current.to_json())
-    if other := [name for name in _QUESTION if before.get(name) != now[name]]:
+    now, old = json.loads(current.to_json()), before["schema"] == 1
+    told = [name for name in _QUESTION if name in before or not old]
+    if other := [name for name in told if before.get(name) != now[name]]:
         raise InputError(
             "resume: the earlier comparison is about other programs, with another "
             f"{listed(other)}; ask the same, or leave resume out"
         )
-    checks, limit = before["checks"], before["check_time_limit"]
+    checks, limit = before["checks"], before.get("check_time_limit")
     if None not in (checks, now["checks"]) and checks != now["checks"]:
         raise InputError("resume: the earlier comparison is of other checks; leave checks out")
     kept = {key: record_of(row) for key, row in _rows(before).items()}
     return EarlierPrograms(
         None if checks is None else tuple(map(tuple, checks)),
         {key: one for key, one in kept.items() if _stands(one, limit)},
-        {Pair(run["solver"], run["formulation"]): run["parameters"] for run in before["runs"]},
+        {
+            Pair(run["solver"], run["formulation"]): run.get("parameters", {})
+            for run in before["runs"]
+        },
+        (_SCHEMA_1,) if old else (),
     )
 
 

@@ -204,7 +204,7 @@ def solved(
         every = {**prepared.verdicts, **known.verdicts}
         verdicts = [every.get(number, unasked) for number in range(len(prepared.checks))]
         before, taken = earlier.parameters.get(pair, {}), _time_of(known.taken)
-        inside = clock.time + taken
+        inside, notes = clock.time + taken, engine.notes + problem.notes + earlier.notes
         return Run(
             pair,
             version=engine.version,
@@ -216,7 +216,7 @@ def solved(
             seconds=request.elapsed - beside + sum(one.seconds for one in known.taken),
             inside=replace(inside, solver_seconds=sum(one.solver_seconds for one in known.each)),
             stopped=known.stopped,
-            notes=problem.network.notes + engine.notes + problem.notes + known.notes,
+            notes=problem.network.notes + notes + known.notes,
             verdicts=tuple(verdicts),
             handed_over=clock.handed_over,
             handed_to=clock.handed_to,
