@@ -32,7 +32,6 @@ from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.views.plot import plot_format
 from milp_verix.views.text_tables import remarks
 
-_UNLIMITED = 1000
 _OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds", "seeds", "substitutes")
 
 
@@ -250,12 +249,7 @@ def _over_many(
 
 def _print(found: Comparison, notes: tuple[str, ...]) -> None:
     console = delivery.Terminal(soft_wrap=True)
-    table = found.table()
-    if not console.is_terminal:
-        # a file has no width: columns must not lose digits there
-        wide = console.options.update(width=_UNLIMITED)
-        console.width = max(console.width, console.measure(table, options=wide).maximum)
-    console.print(table)
+    console.print_table(found.table())
     for line in (*remarks(found), *notes):
         console.print(line, markup=False)
 

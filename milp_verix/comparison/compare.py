@@ -28,7 +28,7 @@ from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
 from milp_verix.comparison.repeated import EarlierComparison, EarlierPrograms, earlier_comparison
 from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
-from milp_verix.comparison.surroundings import dropped_by, machine
+from milp_verix.comparison.surroundings import dropped_by, libraries, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.inputs.radii import Labels, features_listed
 from milp_verix.oracle.engines.choice import misfit
@@ -356,7 +356,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             decided=() if self.prepared is None else tuple(self.prepared.decided),
             prepared_seconds=0.0 if self.prepared is None else self.prepared.seconds,
             machine=machine(),
-            versions=package_versions(),
+            versions={**package_versions(), **libraries()},
             options=self._options(),
         )
 

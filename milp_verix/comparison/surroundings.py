@@ -4,14 +4,20 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import milp_verix
 from milp_verix.results.comparison import Pair
 from milp_verix.solvers import open_session
+
+_LIBRARIES = (
+    *("highspy", "gurobipy", "pyscipopt", "pulp", "pyomo", "xpress", "coptpy", "cplex", "ortools"),
+    "scipy",
+)
 
 
 @cache
@@ -30,6 +36,15 @@ def machine() -> dict[str, Any]:
         "platform": platform.platform(),
         "commit": _commit(),
     }
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions of the solvers' packages that are installed."""
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _commit() -> str | None:

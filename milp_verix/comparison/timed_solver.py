@@ -21,6 +21,8 @@ from milp_verix.solvers.own_solver import OwnSolver
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
+_INTEGRALITY = 1e-5
+"""The most by which solvers let an integer column be off, by their own defaults."""
 _TICK = 0.01
 """Seconds of a tick of ``/proc/PID/stat``, on every common Linux."""
 
@@ -285,7 +287,8 @@ class ProgramWatch:
         first, last = clock.solves[0], clock.solves[-1]
         result = last.result
         bound = result.bound if np.isfinite(result.bound) else None
-        incumbent = None if result.point is None else float(last.cost @ result.point)
+        found = result.point is not None and _whole(result.point, last.program)
+        incumbent = float(last.cost @ result.point) if found else None
         return replace(
             record,
             digest=first.program.digest(first.cost),
@@ -298,10 +301,16 @@ class ProgramWatch:
             incumbent=incumbent,
             gap=None if bound is None or incumbent is None else gap_of(bound, incumbent),
             root_bound=result.root_bound,
-            first_seconds=result.first_seconds,
+            first_seconds=result.first_seconds if found or result.point is None else None,
             size=size_of(last.program),
             handed_to=last.handed_to,
         )
+
+
+def _whole(point: FloatArray, program: Program) -> bool:
+    """Return whether integer columns are whole; a relaxation's may have given a counterfactual."""
+    values = point[program.integer]
+    return bool(np.all(np.abs(values - np.round(values)) <= _INTEGRALITY))
 
 
 def gap_of(bound: float, incumbent: float) -> float:

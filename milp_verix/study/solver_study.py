@@ -171,11 +171,12 @@ def times_of(
         runs.setdefault(at, []).append(took if solved else np.inf)
     for at, found in runs.items():
         seconds[at] = np.median(found)
+    limited = limit is not None
     if limit is None:
         limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
         longest = max((row.get(column, row["seconds"]) for row in rows), default=1.0)
-        limit = max(limits) if limits else longest
-    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit, shift)
+        limit, limited = (max(limits), True) if limits else (longest, False)
+    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit, shift, limited)
 
 
 def _rows(record: Record) -> list[dict[str, Any]]:

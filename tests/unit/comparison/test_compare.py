@@ -20,6 +20,7 @@ from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
 from milp_verix.solvers.own_solver import LicenceFallback
+from milp_verix.views.text_tables import remarks
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.lying_solvers import Made, at_call, ctrl_c, honest, no_idea, register
@@ -239,6 +240,14 @@ def test_a_time_limit_leaves_each_run_its_share() -> None:
         assert [run.stopped for run in found.runs] == ["time limit"] * 2
         assert not found.complete
         assert found.task == "explain" or "No program was listed" in (found.empty or "")
+
+
+def test_runs_that_ended_early_are_not_said_to_have_got_everything() -> None:
+    found = compare(network(), X, epsilon=0.2, most_checks=2, solvers=["highs", "phase"])
+    whole, other = found.runs
+    assert f"each solver got {whole.programs} programs" in remarks(found)[0]
+    less = replace(found, runs=(whole, replace(other, each=other.each[:1])))
+    assert f"solvers got 1 to {whole.programs} programs" in remarks(less)[0]
 
 
 def test_results_are_written(tmp_path: Path) -> None:
