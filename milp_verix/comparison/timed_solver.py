@@ -286,9 +286,10 @@ class ProgramWatch:
             return replace(record, solver_seconds=own, nodes=verdict.effort.nodes or None)
         first, last = clock.solves[0], clock.solves[-1]
         result = last.result
+        if result.point is not None and not _whole(result.point, last.program):
+            result = replace(result, point=None, first_seconds=None)
         bound = result.bound if np.isfinite(result.bound) else None
-        found = result.point is not None and _whole(result.point, last.program)
-        incumbent = float(last.cost @ result.point) if found else None
+        incumbent = None if result.point is None else float(last.cost @ result.point)
         return replace(
             record,
             digest=first.program.digest(first.cost),
@@ -301,7 +302,7 @@ class ProgramWatch:
             incumbent=incumbent,
             gap=None if bound is None or incumbent is None else gap_of(bound, incumbent),
             root_bound=result.root_bound,
-            first_seconds=result.first_seconds if found or result.point is None else None,
+            first_seconds=result.first_seconds,
             size=size_of(last.program),
             handed_to=last.handed_to,
         )
