@@ -235,6 +235,9 @@ def test_a_record_is_asked_again(tmp_path: Path) -> None:
     assert f"another program: {named}" in again.stdout
     assert f"another answer: {named}: was violated, is holds" in again.stdout
     assert run("--repeat", tmp_path / "none.json", given=()).exit_code == 2
+    record.write_text(json.dumps({name: data[name] for name in data if name != "runs"}))
+    refused = run("--repeat", record, given=())
+    assert (refused.exit_code, "it lacks 'runs'" in refused.output) == (2, True)
     record.write_text('{"kind": "explanation"}')
     refused = run("--repeat", record, given=())
     assert refused.exit_code == 2

@@ -107,6 +107,10 @@ def test_it_refuses_what_is_about_other_programs(asked: Asked, tmp_path: Path) -
     ):
         with pytest.raises(InputError, match=words):
             asked(**more, resume=found)
+    data = json.loads(found.to_json())
+    for name in ("checks", "runs"):
+        with pytest.raises(InputError, match=f"resume: .*it lacks '{name}'"):
+            asked(resume=json.dumps({key: data[key] for key in data if key != name}))
     (tmp_path / "other.json").write_text('{"schema": 2, "kind": "study"}')
     for text in (tmp_path / "other.json", tmp_path / "none.json", "{}", '{"schema": 2'):
         with pytest.raises(InputError, match="resume"):
