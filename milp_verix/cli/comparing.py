@@ -179,12 +179,12 @@ def compare(
         status = status_line("…", "{} …".format)
         with (
             status(errors) as show,
-            autosaving(files.json_path, errors) as save,
+            autosaving(files.json_path, errors, _unfinished) as save,
             refusing_no_bounds(),
         ):
             own |= {"search": Search(**given.searched()), "progress": show, "snapshots": save}
             found = compare_solvers(question.problem, **fitting("compare", own))
-            found = replace(found, command=tuple(sys.argv[1:]))
+            found = replace(found, command=_command())
         files.deliver(found, question.notes)
         for path, what in zip(
             found.write_disagreements(files.disagreements), found.disagreements, strict=True
@@ -200,6 +200,15 @@ def compare(
     if found.stopped == STOPPED:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if found.complete else UNDECIDED)
+
+
+def _command() -> tuple[str, ...]:
+    return tuple(sys.argv[1:])
+
+
+def _unfinished(found: Comparison) -> Comparison:
+    """Return what a file holds that outlives its process: how to go on, and that it is a part."""
+    return replace(found, command=_command(), stopped=found.stopped or "not finished yet")
 
 
 def _over_many(

@@ -131,8 +131,9 @@ def test_it_goes_on_after_kill_9(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", SLOWLY, *args], stdout=subprocess.PIPE) as process:
         wait_until(lambda: len(_each(out)) > 3 or process.poll() is not None, seconds=120)
         process.kill()
-    before = _each(out)
+    before, data = _each(out), json.loads(out.read_text())
     assert len(before) > 3
+    assert (data["command"], data["stopped"]) == (args, "not finished yet")
     subprocess.run([sys.executable, "-m", "milp_verix", *args, "--resume", str(out)], check=True)
     found = {_key(row): row for row in _each(out)}
     assert len(found) > len(before)
