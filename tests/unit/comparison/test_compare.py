@@ -250,6 +250,21 @@ def test_runs_that_ended_early_are_not_said_to_have_got_everything() -> None:
     assert f"solvers got 1 to {whole.programs} programs" in remarks(less)[0]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epsilon": 1e-4}, "by: bounds decided 64 checks."),
+        ({"epsilon": 1e-4, "most_checks": 3}, "by: bounds and an attack decided every check."),
+        ({"epsilon": 0.2, "exactness": "bounds"}, "exactness='bounds' makes none for 20 checks."),
+    ],
+)
+def test_a_comparison_of_nothing_says_why(options: dict[str, Any], said: str) -> None:
+    empty = compare(network(), X, solvers=["highs"], **options).empty
+    assert empty is not None
+    assert empty.startswith("There is no program to compare solvers")
+    assert empty.endswith(said)
+
+
 def test_results_are_written(tmp_path: Path) -> None:
     found = compare(network(), X, epsilon=0.1, task="explain", solvers=["phase", "highs"])
     data = json.loads(found.to_json(tmp_path / "out.json"))
