@@ -12,7 +12,7 @@ from typing import Any
 
 import milp_verix
 from milp_verix.results.comparison import Pair
-from milp_verix.solvers import open_session
+from milp_verix.solvers import OWN_ENGINES, open_session, resolve_solver
 
 _LIBRARIES = (
     *("highspy", "gurobipy", "pyscipopt", "pulp", "pyomo", "xpress", "coptpy", "cplex", "ortools"),
@@ -72,3 +72,9 @@ def dropped_by(pairs: Sequence[Pair]) -> float:
         with closing(open_session(name)) as session:
             largest = max(largest, getattr(session, "dropped", 0.0))
     return largest
+
+
+def all_take(pairs: Sequence[Pair], kind: str) -> bool:
+    """Return whether all solvers that get programs take a kind of row."""
+    names = {pair.solver for pair in pairs if pair.solver.partition("?")[0] not in OWN_ENGINES}
+    return all(kind in resolve_solver(name).capabilities for name in names)

@@ -107,12 +107,14 @@ class Handling:
 
     Entries of up to ``tiny`` are dropped from it, rows being widened for them. A ``seed`` above 0
     is handed to the solver, where its name may carry one, and permutes rows and columns. With
-    ``substitutes`` a program beyond a licence goes to another solver.
+    ``substitutes`` a program beyond a licence goes to another solver. ``tangents`` stand for the
+    quadratic row of an L2 ball, which not all solvers compared take.
     """
 
     tiny: float = 0.0
     seed: int = 0
     substitutes: bool = True
+    tangents: bool = False
 
 
 def seeded(name: str, seed: int) -> str:
@@ -171,6 +173,11 @@ class _TimedSession:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        own = self._session.capabilities
+        return own - {"quadratic"} if self._handling.tangents else own
 
     def load(self, program: Program) -> None:
         given = self._given(program)

@@ -199,6 +199,9 @@ class HowSolved(TypedDict):
     question: NotRequired[Annotated[Sha256, "Digest of it: radii, domains, groups, rules."]]
     dropped: Annotated[Amount, "Entries up to this size were dropped."]
     substitutes: Annotated[bool, "Whether another solver may take over what one cannot."]
+    tangents: NotRequired[
+        Annotated[bool, "Whether tangents stand for the quadratic row of an L2 ball."]
+    ]
 
 
 class ComparisonFile(TypedDict):

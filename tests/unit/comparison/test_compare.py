@@ -374,6 +374,22 @@ def test_programs_that_differ_fail_the_comparison() -> None:
 
 
 @pytest.mark.usefixtures("unattacked")
+@pytest.mark.parametrize(
+    ("solvers", "tangents"), [(("phase", "scip", "highs"), True), (("scip", "gurobi"), False)]
+)
+def test_over_an_l2_ball_all_get_the_program_that_all_take(
+    solvers: tuple[str, ...], tangents: bool
+) -> None:
+    for name in solvers:
+        if (reason := why_not(name)) is not None:
+            pytest.skip(reason)
+    options: dict[str, Any] = {"epsilon": 0.9, "norm": "l2", "most_checks": 1}
+    found = compare(network(), X, solvers=solvers, **options)
+    assert found.options["tangents"] is tangents
+    assert (found.unequal, found.agree) == ((), True)
+    assert all(one.digest for run in found.runs for one in run.each)
+
+
 def test_seeds_permute_programs_and_are_recorded() -> None:
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
     found = compare(network(), X, solvers=["highs", "gurobi", "cbc"], seeds=3, **options)
