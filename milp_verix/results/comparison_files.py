@@ -153,7 +153,7 @@ class ComparedChecks(TypedDict):
     check_time_limit: Annotated[Amount | None, "Limit of each check in seconds, if there is one."]
     checks: Annotated[Count, "Number of checks that each pair was asked."]
     skipped: Annotated[tuple[SkippedPair, ...], "Pairs without a run."]
-    disagreements: Annotated[tuple[str, ...], "Answers that contradict each other, in words."]
+    disagreements: Annotated[tuple[str, ...], "Contradictions and unequal programs, in words."]
     each: Annotated[tuple[ProgramRow, ...], "A row for each program and pair."]
 
 
@@ -313,7 +313,7 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
         "check_time_limit": comparison.check_time_limit,
         "checks": len(comparison.checks or ()),
         "skipped": tuple(map(_skipped, comparison.skipped)),
-        "disagreements": tuple(map(str, comparison.disagreements)),
+        "disagreements": (*map(str, comparison.disagreements), *comparison.unequal),
         "each": tuple(_each(comparison)),
     }
 

@@ -18,6 +18,7 @@ from milp_verix.comparison.timed_solver import SolverClock, TimedSolver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
+from milp_verix.results.comparison_files import compared_checks
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
 from milp_verix.solvers.own_solver import LicenceFallback
 from milp_verix.views.text_tables import remarks
@@ -371,6 +372,7 @@ def test_programs_that_differ_fail_the_comparison() -> None:
     unequal = replace(found, runs=(found.runs[0], changed))
     assert not unequal.agree
     assert "got two programs for check 0, rival" in unequal.unequal[0]
+    assert compared_checks(unequal)["disagreements"] == unequal.unequal  # as studies keep it
 
 
 @pytest.mark.usefixtures("unattacked")
