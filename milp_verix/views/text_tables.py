@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, isnan
+from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -111,6 +112,7 @@ def remarks(comparison: "Comparison") -> list[str]:
         unrun = Counter(one.reason for one in run.each if one.status in ("not run", "failed"))
         found += [f"{run.pair}: {why} ({counted(n, 'program')})" for why, n in unrun.items()]
     runs = comparison.runs
+    found += [_spread(run) for run in runs if comparison.seeds > 1 and run.each]
     # a note that all runs have is about the question
     shared = [
         note
@@ -121,6 +123,18 @@ def remarks(comparison: "Comparison") -> list[str]:
         found += [f"{run.pair}: stopped: {run.stopped}"] if run.stopped else []
         found += [f"{run.pair}: {note}" for note in run.notes if note not in shared]
     return found + shared
+
+
+def _spread(run: "Run") -> str:
+    """Return how far the seconds of a solver lie apart by seeds; those that ended early are out."""
+    seconds: dict[int, list[float]] = {}
+    for one in run.each:
+        seconds.setdefault(one.seed, []).append(one.solver_seconds)
+    sums = sorted(sum(some) for some in seconds.values() if len(some) == run.programs)
+    return (
+        f"{run.pair}: the table has seed 0; over {counted(len(sums), 'seed')} the solver took "
+        f"{sums[0]:.2f} to {sums[-1]:.2f} s, median {median(sums):.2f} s"
+    )
 
 
 def _prepared(comparison: "Comparison") -> list[str]:

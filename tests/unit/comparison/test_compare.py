@@ -403,6 +403,17 @@ def test_seeds_permute_programs_and_are_recorded() -> None:
             assert len({one.answer for one in some}) == 1
     assert found.agree
     assert found.seeds == 3
+    first = found.runs[0]
+    timed = tuple(replace(one, solver_seconds=1.0 + one.seed) for one in first.each[:-1])
+    few = first.programs
+    (line,) = (
+        text
+        for text in remarks(replace(found, runs=(replace(first, each=timed),)))
+        if "seed" in text
+    )
+    assert line.endswith(
+        f"over 2 seeds the solver took {few}.00 to {2 * few}.00 s, median {1.5 * few:.2f} s"
+    )
 
 
 def test_pyomo_tells_the_version_of_the_solver() -> None:
