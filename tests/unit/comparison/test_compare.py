@@ -375,7 +375,6 @@ def test_programs_that_differ_fail_the_comparison() -> None:
     assert compared_checks(unequal)["disagreements"] == unequal.unequal  # as studies keep it
 
 
-@pytest.mark.usefixtures("unattacked")
 @pytest.mark.parametrize(
     ("solvers", "tangents"), [(("phase", "scip", "highs"), True), (("scip", "gurobi"), False)]
 )
@@ -392,6 +391,7 @@ def test_over_an_l2_ball_all_get_the_program_that_all_take(
     assert all(one.digest for run in found.runs for one in run.each)
 
 
+@pytest.mark.usefixtures("unattacked")
 def test_seeds_permute_programs_and_are_recorded() -> None:
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
     found = compare(network(), X, solvers=["highs", "gurobi", "cbc"], seeds=3, **options)
