@@ -203,11 +203,13 @@ class _TimedSession:
         original = self._original
         assert original is not None
         assert self._program is not None
-        changed = original.with_bounds(columns, lower, upper)
-        if self._program.matrix.nnz < original.matrix.nnz:
+        changed, before = original.with_bounds(columns, lower, upper), self._program
+        kept = changed.without_tiny(self._handling.tiny)
+        rows = (kept.row_lower, before.row_lower), (kept.row_upper, before.row_upper)
+        if not all(np.array_equal(*ends) for ends in rows):
             self.load(changed)  # rows are wider for what was dropped, by the bounds of old
             return
-        self._original, self._program = changed, self._program.with_bounds(columns, lower, upper)
+        self._original, self._program = changed, kept
         self._changes += columns.size
         at = columns if self._order is None else np.argsort(self._order)[columns]
         with self._timed("build_seconds"):

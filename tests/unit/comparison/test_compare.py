@@ -416,6 +416,17 @@ def test_seeds_permute_programs_and_are_recorded() -> None:
     )
 
 
+def test_a_warm_program_is_built_once_and_changed() -> None:
+    options: dict[str, Any] = {"epsilon": 0.2, "most_checks": 3, "warm": "in_place"}
+    found = compare(network(), X, solvers=["highs", "phase", "cbc"], **options)
+    assert [run.pair.solver for run in found.runs] == ["highs", "phase"]
+    for run in found.runs:
+        assert [one.builds for one in run.each] == [1, *[0] * (run.programs - 1)]
+        assert run.each[1].changes > 64  # bounds of inputs, besides the cost
+    assert found.agree
+    assert "warm='in_place' is nothing that cbc can do" in str(found.skipped[0])
+
+
 def test_pyomo_tells_the_version_of_the_solver() -> None:
     if (reason := why_not("pyomo")) is not None:
         pytest.skip(reason)
