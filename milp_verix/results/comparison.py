@@ -349,7 +349,8 @@ class Comparison(Answering, Compared):
         return self.stopped is None and not any(run.unknown or run.stopped for run in self.runs)
 
     def __repr__(self) -> str:
-        state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
+        every = (*self.disagreements, *self.conflicts, *self.unequal)
+        state = counted(len(every), "disagreement") if every else "all agree"
         return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"
 
     @checked(path=PATH.or_none(), indent=INTEGER.or_none())

@@ -163,8 +163,8 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
 
 
 def _verdict(comparison: "Comparison") -> list[str]:
-    if not comparison.agree:
-        every = (*comparison.disagreements, *comparison.conflicts, *comparison.unequal)
+    every = (*comparison.disagreements, *comparison.conflicts, *comparison.unequal)
+    if every:
         return [f"disagreement: {found}" for found in every]
     unknown = sum(run.unknown for run in comparison.runs)
     verb = "is" if unknown == 1 else "are"

@@ -373,6 +373,14 @@ def test_programs_that_differ_fail_the_comparison() -> None:
     assert not unequal.agree
     assert "got two programs for check 0, rival" in unequal.unequal[0]
     assert compared_checks(unequal)["disagreements"] == unequal.unequal  # as studies keep it
+    assert repr(unequal).endswith("1 disagreement)")
+    page = milp_verix.write_report(unequal)
+    assert "one question: 1 contradiction." in page
+    assert "got two programs for check 0, rival" in page
+    (title,) = {text.get_text() for text in unequal.plot().texts} & {
+        "1 disagreement between solvers"
+    }
+    assert title
 
 
 @pytest.mark.parametrize(
