@@ -1,5 +1,6 @@
 """A study of solvers, read from its journal: every check by every pair."""
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -28,6 +29,7 @@ ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"solver": "solver_seconds", "wall": "seconds", "cpu": "cpu_seconds"}
 """The columns of the times that count."""
 
+_ONCE = ("machine", "versions", "options")
 COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 
@@ -187,11 +189,15 @@ def _rows(record: Record) -> list[dict[str, Any]]:
     warm, bounds = (record["settings"].get(name, "auto") for name in ("warm", "bounds"))
     name += "" if bounds == "auto" else f", bounds {bounds}"
     kept = "" if warm == "auto" else f", {warm}"
+    # journals of version 0.2 have none of these
+    about |= {name: json.dumps(found[name]) for name in _ONCE if name in found}
+    parameters = {pair: json.dumps(some) for pair, some in found.get("parameters", {}).items()}
     return [
         {
             "instance": f"{name}, check {row['check']}{_rival(row)}",
             **about,
             **row,
+            "parameters": parameters.get(str(Pair(row["solver"], row["formulation"]))),
             "formulation": row["formulation"] + kept,
         }
         for row in found["each"]

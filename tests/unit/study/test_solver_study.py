@@ -265,6 +265,11 @@ def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
     lines = list(csv.DictReader(files["each.csv"].read_text().splitlines()))
     assert {line["epsilon"] for line in lines} == {"0.1", "0.05"}
     assert all(line["relaxation"] for line in lines if line["solves"] != "0")
+    for line in lines:
+        assert json.loads(line["machine"])["cores"] >= 1
+        assert json.loads(line["versions"])["highspy"]
+        assert json.loads(line["options"])["bounds"] == "auto"
+        assert (json.loads(line["parameters"]) != {}) == (line["solver"] == "highs")
     assert len(files["sum.csv"].read_text().splitlines()) == 3
     for more, said in (
         (["--order", "margin"], "leave these out"),
