@@ -31,7 +31,6 @@ from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.views.plot import plot_format
 from milp_verix.views.text_tables import remarks
 
-_UNLIMITED = 1000
 _OF_PAIRS = ("solvers", "formulations", "most_checks", "rounds", "seeds", "substitutes")
 
 
@@ -179,12 +178,12 @@ def compare(
         status = status_line("…", "{} …".format)
         with (
             status(errors) as show,
-            autosaving(files.json_path, errors) as save,
+            autosaving(files.json_path, errors, _unfinished) as save,
             refusing_no_bounds(),
         ):
             own |= {"search": given.search, "progress": show, "snapshots": save}
             found = compare_solvers(question.problem, **fitting("compare", own))
-            found = replace(found, command=tuple(sys.argv[1:]))
+            found = replace(found, command=_command())
         files.deliver(found, question.notes)
         for path, what in zip(
             found.write_disagreements(files.disagreements), found.disagreements, strict=True
@@ -200,6 +199,15 @@ def compare(
     if found.stopped == STOPPED:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if found.complete else UNDECIDED)
+
+
+def _command() -> tuple[str, ...]:
+    return tuple(sys.argv[1:])
+
+
+def _unfinished(found: Comparison) -> Comparison:
+    """Return what a file holds that outlives its process: how to go on, and that it is a part."""
+    return replace(found, command=_command(), stopped=found.stopped or "not finished yet")
 
 
 def _over_many(
@@ -249,12 +257,7 @@ def _over_many(
 
 def _print(found: Comparison, notes: tuple[str, ...]) -> None:
     console = delivery.Terminal(soft_wrap=True)
-    table = found.table()
-    if not console.is_terminal:
-        # a file has no width: columns must not lose digits there
-        wide = console.options.update(width=_UNLIMITED)
-        console.width = max(console.width, console.measure(table, options=wide).maximum)
-    console.print(table)
+    console.print_table(found.table())
     for line in (*remarks(found), *notes):
         console.print(line, markup=False)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 """Time for a certificate that an option of another command asks for."""
+_UNLIMITED = 1000
 
 Found = TypeVar("Found", bound=Stated)
 
@@ -66,6 +67,13 @@ class Terminal(Console):
         super().__init__(
             file=getattr(stream, "inner", stream), highlight=False, soft_wrap=soft_wrap
         )
+
+    def print_table(self, table: Any) -> None:
+        """Print a table; a file has no width, so its columns lose no digits there."""
+        if not self.is_terminal:
+            wide = self.options.update(width=_UNLIMITED)
+            self.width = max(self.width, self.measure(table, options=wide).maximum)
+        self.print(table)
 
     def render(self, *args: Any, **options: Any) -> Iterator[Segment]:
         """Yield the parts of what is printed, with escapes in their texts."""

@@ -207,11 +207,13 @@ def studied(
 def _print(study: SolverStudy) -> None:
     """Print a study of solvers: a line for each pair, contradictions, pairs that were not asked."""
     console = Terminal(soft_wrap=True)
-    console.print(study.table())
-    none = "no two definite answers contradict each other"
-    words = [f"contradiction: {text}" for text in study.disagreements] or [none]
-    words += [f"not asked: {text}" for text in study.skipped]
-    for line in (meaning(study.times), *words):
+    words = [f"not asked: {text}" for text in study.skipped]
+    if study.rows:
+        console.print_table(study.table())
+        none = "no two definite answers contradict each other"
+        told = [f"contradiction: {text}" for text in study.disagreements] or [none]
+        words = [meaning(study.times), *told, *words]
+    for line in words:
         console.print(line, markup=False)
 
 

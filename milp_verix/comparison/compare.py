@@ -28,7 +28,7 @@ from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
 from milp_verix.comparison.repeated import EarlierComparison, EarlierPrograms, earlier_comparison
 from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
-from milp_verix.comparison.surroundings import dropped_by, machine
+from milp_verix.comparison.surroundings import all_take, dropped_by, libraries, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.inputs.radii import Labels, features_listed
 from milp_verix.oracle.engines.choice import misfit
@@ -192,7 +192,11 @@ def compare_solvers(
         solved,
         most_checks,
         seeds,
-        Handling(tiny=dropped_by(pairs) if task == "check" else 0.0, substitutes=substitutes),
+        Handling(
+            tiny=dropped_by(pairs) if task == "check" else 0.0,
+            substitutes=substitutes,
+            tangents=problem.ball.norm == "l2" and not all_take(pairs, "quadratic"),
+        ),
     )
     if resume is not None:
         run.go_on_from(resume)
@@ -295,6 +299,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             "question": _digest_of(self.problem),
             "dropped": self.handling.tiny,
             "substitutes": self.handling.substitutes,
+            "tangents": self.handling.tangents,
         }
 
     def _share(self, of: int) -> Search:
@@ -356,7 +361,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             decided=() if self.prepared is None else tuple(self.prepared.decided),
             prepared_seconds=0.0 if self.prepared is None else self.prepared.seconds,
             machine=machine(),
-            versions=package_versions(),
+            versions={**package_versions(), **libraries()},
             options=self._options(),
         )
 

@@ -5,10 +5,11 @@ So every solver gets the same programs: claims with bounds that no solver's cloc
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.ball_bounds import WholeBall
+from milp_verix.oracle.ball_bounds import SmallerBalls, WholeBall, whole_ball
 from milp_verix.oracle.engines.engine import Claim
 from milp_verix.oracle.engines.programs import deepened, pays_to_deepen
 from milp_verix.oracle.oracle import Oracle
@@ -62,7 +63,8 @@ def prepare(
     solver = "leaves" if problem.margins.stepped else "phase"
     if problem.ball.mixed is not None and not problem.margins.stepped:
         solver = "auto"
-    quick = replace(search, solver=solver, formulation="big_m", exactness="bounds", reuse=False)
+    quick = replace(search, solver=solver, formulation="big_m", exactness="bounds")
+    quick = replace(quick, reuse=False, warm="rebuilt")
     found = Prepared(tuple(checks))
     numbers = range(len(checks)) if most is None else _spread(len(checks))
     with Oracle(problem, quick) as oracle:
@@ -73,15 +75,17 @@ def prepare(
                 found.late += 1
                 continue
             _prepare_check(oracle, number, found, search, deadline)
-        found.whole = oracle.whole
     if most is not None:
         chosen = sorted(found.claims)
         found = Prepared(
             tuple(checks[number] for number in chosen),
             claims={place: found.claims[number] for place, number in enumerate(chosen)},
-            whole=found.whole,
             late=found.late,
         )
+    if search.warm not in ("auto", "rebuilt"):  # one program over the whole ball
+        with suppress(OverflowError):
+            method = SmallerBalls.of(problem, search).method
+            found.whole = whole_ball(problem, deadline, method)
     found.seconds = time.monotonic() - began
     return found
 

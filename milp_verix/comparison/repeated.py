@@ -7,11 +7,12 @@ from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from milp_verix.base.errors import InputError, listed
+from milp_verix.base.errors import InputError, listed, refusing
 from milp_verix.base.number_text import counted, nearest
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer
 from milp_verix.results.comparison import Comparison, Pair, ProgramRecord
-from milp_verix.results.comparison_files import SCHEMA, record_of
+from milp_verix.results.comparison_files import SCHEMA, ComparisonFile, record_of
+from milp_verix.results.conversion import converted
 from milp_verix.results.json_format import read_data
 
 _FILES = (
@@ -31,8 +32,15 @@ def question_of_record(record: Mapping[str, Any]) -> list[str]:
     that no command wrote, or of many inputs.
     """
     command = list(record.get("command") or ())
+    if record.get("kind") == "comparison" and record.get("schema") == 1:
+        raise InputError(
+            "--repeat needs the command, and a record of schema 1 has neither that nor the input, "
+            "bounds, tolerances and limits; ask its question by compare MODEL INPUT --epsilon E "
+            "--resume with this record, which takes over its checks"
+        )
     if record.get("kind") != "comparison" or command[:1] != ["compare"]:
         raise InputError("--repeat takes the --json of a compare command of version 0.3 or later")
+    _require_whole(record, "the record")
     without = (*_FILES, *(_CHOOSES if record["checks"] is not None else ()))
     kept, skip = [], False
     for argument in command:
@@ -44,12 +52,17 @@ def question_of_record(record: Mapping[str, Any]) -> list[str]:
     return kept
 
 
+def _require_whole(record: Any, where: str) -> None:
+    with refusing(f"{where} is no comparison that compare wrote", ValueError):
+        converted(record, ComparisonFile)
+
+
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[list[str], bool]:
     """Return what differs between two records in lines, and whether a program or an answer does."""
     lines = [
         f"{part}: {name} was {was}, is {now}"
         for part in ("machine", "versions")
-        for name, was, now in _changed(before[part], after[part])
+        for name, was, now in _changed(before.get(part, {}), after[part])
     ]
     old, new = _rows(before), _rows(after)
     unmatched = sorted(map(_named, old.keys() ^ new.keys()))
@@ -74,7 +87,9 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[li
     )
     for pair in dict.fromkeys(key[:2] for key in both):
         mine = [key for key in both if key[:2] == pair]
-        was, now = (sum(rows[key]["solver_seconds"] for key in mine) for rows in (old, new))
+        was, now = (
+            sum(rows[key].get("solver_seconds", 0.0) for key in mine) for rows in (old, new)
+        )
         ratio = now / was if was else inf
         lines.append(
             f"{', '.join(pair)}: {nearest(was, 3)} s of the solver were, {nearest(now, 3)} s are "
@@ -91,10 +106,17 @@ _QUESTION = (
     *("rules", "features", "task", "check_time_limit", "options"),
 )
 
+_SCHEMA_1 = (
+    "the earlier comparison is of schema 1: its checks are taken over, and all programs are solved "
+    "anew; its input, bounds, tolerances and limits were not recorded, and are not compared"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierPrograms:
     """An earlier comparison: its ``checks``, the ``programs`` that it answered, its ``parameters``.
+
+    ``notes`` tell what its file does not hold.
 
     Programs with a counterfactual are not among them: no record holds the point that others' claims
     are compared with. Nor are those that failed, or that the end of the comparison cut short.
@@ -103,6 +125,7 @@ class EarlierPrograms:
     checks: tuple[tuple[int, ...], ...] | None = None
     programs: Mapping["_Key", ProgramRecord] = field(default_factory=dict)
     parameters: Mapping[Pair, Mapping[str, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def of(self, pair: Pair, check: int, rival: int, seed: int) -> ProgramRecord | None:
         """Return what it holds of a program of one pair, or None."""
@@ -116,25 +139,31 @@ def earlier_comparison(given: EarlierComparison, current: Comparison) -> Earlier
     """
     try:
         source = given.to_json() if isinstance(given, Comparison) else given
-        before, where = read_data(source, SCHEMA)
+        before, where = read_data(source, SCHEMA, 1)
     except InputError as error:
         raise InputError(f"resume: {error}") from error
     if before.get("kind") != "comparison":
         raise InputError(f"resume takes a comparison, or the path of its JSON; {where} is none")
-    now = json.loads(current.to_json())
-    if other := [name for name in _QUESTION if before.get(name) != now[name]]:
+    _require_whole(before, f"resume: {where}")
+    now, old = json.loads(current.to_json()), before["schema"] == 1
+    told = [name for name in _QUESTION if name in before or not old]
+    if other := [name for name in told if before.get(name) != now[name]]:
         raise InputError(
             "resume: the earlier comparison is about other programs, with another "
             f"{listed(other)}; ask the same, or leave resume out"
         )
-    checks, limit = before["checks"], before["check_time_limit"]
+    checks, limit = before["checks"], before.get("check_time_limit")
     if None not in (checks, now["checks"]) and checks != now["checks"]:
         raise InputError("resume: the earlier comparison is of other checks; leave checks out")
     kept = {key: record_of(row) for key, row in _rows(before).items()}
     return EarlierPrograms(
         None if checks is None else tuple(map(tuple, checks)),
         {key: one for key, one in kept.items() if _stands(one, limit)},
-        {Pair(run["solver"], run["formulation"]): run["parameters"] for run in before["runs"]},
+        {
+            Pair(run["solver"], run["formulation"]): run.get("parameters", {})
+            for run in before["runs"]
+        },
+        (_SCHEMA_1,) if old else (),
     )
 
 
@@ -150,13 +179,13 @@ _Key = tuple[str, str, int, int, int]
 def _rows(record: Mapping[str, Any]) -> dict[_Key, Mapping[str, Any]]:
     keys = ("solver", "formulation", "check", "rival", "seed")
     rows = [row for run in record["runs"] for row in run.get("each", ())]
-    return {tuple(row[name] for name in keys): row for row in rows}
+    return {tuple(row.get(name) for name in keys): row for row in rows}
 
 
 def _differ(
     old: Mapping[_Key, Mapping[str, Any]], new: Mapping[_Key, Mapping[str, Any]], key: _Key, of: str
 ) -> bool:
-    return bool(old[key][of] != new[key][of])
+    return bool(old[key].get(of) != new[key].get(of))
 
 
 def _named(key: _Key) -> str:

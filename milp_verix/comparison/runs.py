@@ -74,6 +74,11 @@ def fitting_pairs(
 def _named(what: str, given: str | Sequence[str]) -> list[str]:
     """Return names; ``InputError`` for an empty one, for none, and for one that stands twice."""
     names = names_of(given)
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"{what} are names, got {shown(given)}; a package gives a solver of your own a name, "
+            "by an entry point of milp_verix.solvers"
+        )
     if not names or not all(names):
         raise InputError(f"{what} must be one name or more, and none empty, got {shown(given)}")
     if len(set(names)) < len(names):
@@ -92,6 +97,10 @@ def _missing(solver: str) -> str | None:
         open_session(solver).close()
     except SolverUnavailableError as error:
         return str(error)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:
+        return f"it does not open: {_failure(error)}"
     return None
 
 
@@ -204,7 +213,7 @@ def solved(
         every = {**prepared.verdicts, **known.verdicts}
         verdicts = [every.get(number, unasked) for number in range(len(prepared.checks))]
         before, taken = earlier.parameters.get(pair, {}), _time_of(known.taken)
-        inside = clock.time + taken
+        inside, notes = clock.time + taken, engine.notes + problem.notes + earlier.notes
         return Run(
             pair,
             version=engine.version,
@@ -216,7 +225,7 @@ def solved(
             seconds=request.elapsed - beside + sum(one.seconds for one in known.taken),
             inside=replace(inside, solver_seconds=sum(one.solver_seconds for one in known.each)),
             stopped=known.stopped,
-            notes=problem.network.notes + engine.notes + problem.notes + known.notes,
+            notes=problem.network.notes + notes + known.notes,
             verdicts=tuple(verdicts),
             handed_over=clock.handed_over,
             handed_to=clock.handed_to,
@@ -299,10 +308,14 @@ def _decided(engine: Engine, claim: Claim) -> tuple[Verdict, str | None]:
         status, reason = "not run", f"not run: {error}"
     except MemoryError:
         status, reason = "failed", MEMORY_LIMIT
-    except Exception as error:
-        status, reason = "failed", first_line(error)
+    except (Exception, SystemExit) as error:
+        status, reason = "failed", _failure(error)
     engine.close()  # it opens anew for the next program
     return Verdict(Answer.UNKNOWN, reason=reason), status
+
+
+def _failure(error: BaseException) -> str:
+    return f"SystemExit: {error}" if isinstance(error, SystemExit) else first_line(error)
 
 
 def _grounds(verdict: Verdict, solver: str) -> str | None:

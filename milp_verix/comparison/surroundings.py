@@ -4,14 +4,20 @@ import os
 import platform
 import subprocess
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import milp_verix
 from milp_verix.results.comparison import Pair
-from milp_verix.solvers import open_session
+from milp_verix.solvers import OWN_ENGINES, open_session, resolve_solver
+
+_LIBRARIES = (
+    *("highspy", "gurobipy", "pyscipopt", "pulp", "pyomo", "xpress", "coptpy", "cplex", "ortools"),
+    "scipy",
+)
 
 
 @cache
@@ -30,6 +36,15 @@ def machine() -> dict[str, Any]:
         "platform": platform.platform(),
         "commit": _commit(),
     }
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions of the solvers' packages that are installed."""
+    found = {}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _commit() -> str | None:
@@ -57,3 +72,9 @@ def dropped_by(pairs: Sequence[Pair]) -> float:
         with closing(open_session(name)) as session:
             largest = max(largest, getattr(session, "dropped", 0.0))
     return largest
+
+
+def all_take(pairs: Sequence[Pair], kind: str) -> bool:
+    """Return whether all solvers that get programs take a kind of row."""
+    names = {pair.solver for pair in pairs if pair.solver.partition("?")[0] not in OWN_ENGINES}
+    return all(kind in resolve_solver(name).capabilities for name in names)

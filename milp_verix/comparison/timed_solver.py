@@ -21,6 +21,8 @@ from milp_verix.solvers.own_solver import OwnSolver
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
+_INTEGRALITY = 1e-5
+"""The most by which solvers let an integer column be off, by their own defaults."""
 _TICK = 0.01
 """Seconds of a tick of ``/proc/PID/stat``, on every common Linux."""
 
@@ -105,12 +107,14 @@ class Handling:
 
     Entries of up to ``tiny`` are dropped from it, rows being widened for them. A ``seed`` above 0
     is handed to the solver, where its name may carry one, and permutes rows and columns. With
-    ``substitutes`` a program beyond a licence goes to another solver.
+    ``substitutes`` a program beyond a licence goes to another solver. ``tangents`` stand for the
+    quadratic row of an L2 ball, which not all solvers compared take.
     """
 
     tiny: float = 0.0
     seed: int = 0
     substitutes: bool = True
+    tangents: bool = False
 
 
 def seeded(name: str, seed: int) -> str:
@@ -170,6 +174,11 @@ class _TimedSession:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 
+    @property
+    def capabilities(self) -> frozenset[str]:
+        own = self._session.capabilities
+        return own - {"quadratic"} if self._handling.tangents else own
+
     def load(self, program: Program) -> None:
         given = self._given(program)
         with self._timed("build_seconds", builds=1):
@@ -194,11 +203,13 @@ class _TimedSession:
         original = self._original
         assert original is not None
         assert self._program is not None
-        changed = original.with_bounds(columns, lower, upper)
-        if self._program.matrix.nnz < original.matrix.nnz:
+        changed, before = original.with_bounds(columns, lower, upper), self._program
+        kept = changed.without_tiny(self._handling.tiny)
+        rows = (kept.row_lower, before.row_lower), (kept.row_upper, before.row_upper)
+        if not all(np.array_equal(*ends) for ends in rows):
             self.load(changed)  # rows are wider for what was dropped, by the bounds of old
             return
-        self._original, self._program = changed, self._program.with_bounds(columns, lower, upper)
+        self._original, self._program = changed, kept
         self._changes += columns.size
         at = columns if self._order is None else np.argsort(self._order)[columns]
         with self._timed("build_seconds"):
@@ -284,6 +295,8 @@ class ProgramWatch:
             return replace(record, solver_seconds=own, nodes=verdict.effort.nodes or None)
         first, last = clock.solves[0], clock.solves[-1]
         result = last.result
+        if result.point is not None and not _whole(result.point, last.program):
+            result = replace(result, point=None, first_seconds=None)
         bound = result.bound if np.isfinite(result.bound) else None
         incumbent = None if result.point is None else float(last.cost @ result.point)
         return replace(
@@ -302,6 +315,12 @@ class ProgramWatch:
             size=size_of(last.program),
             handed_to=last.handed_to,
         )
+
+
+def _whole(point: FloatArray, program: Program) -> bool:
+    """Return whether integer columns are whole; a relaxation's may have given a counterfactual."""
+    values = point[program.integer]
+    return bool(np.all(np.abs(values - np.round(values)) <= _INTEGRALITY))
 
 
 def gap_of(bound: float, incumbent: float) -> float:

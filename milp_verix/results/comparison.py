@@ -298,10 +298,15 @@ class Comparison(Answering, Compared):
             return f"No pair answered anything: {'; '.join(map(str, self.skipped))}."
         counts = Counter(one.by for one in self.decided if one.answer is not Answer.UNKNOWN)
         decided = " and ".join(f"{by} decided {counted(n, 'check')}" for by, n in counts.items())
-        if self.stopped is None and decided and len(self.checks or ()) == counts.total():
-            return f"There is no program to compare solvers by: {decided}."
+        stopped = self.stopped or next((run.stopped for run in self.runs if run.stopped), None)
+        if stopped is None:
+            left = len(self.checks or ()) - counts.total()
+            why = decided or "bounds and an attack decided every check"
+            if left:
+                why += f", and exactness='bounds' makes none for {counted(left, 'check')}"
+            return f"There is no program to compare solvers by: {why}."
         ended = f"; {decided} by then" if decided else ""
-        return f"No program was listed before the end ({self.stopped or 'time limit'}){ended}."
+        return f"No program was listed before the end ({stopped}){ended}."
 
     @property
     def unequal(self) -> tuple[str, ...]:
@@ -344,7 +349,8 @@ class Comparison(Answering, Compared):
         return self.stopped is None and not any(run.unknown or run.stopped for run in self.runs)
 
     def __repr__(self) -> str:
-        state = "all agree" if self.agree else counted(len(self.disagreements), "disagreement")
+        every = (*self.disagreements, *self.conflicts, *self.unequal)
+        state = counted(len(every), "disagreement") if every else "all agree"
         return f"Comparison({self.model}: {counted(len(self.runs), 'run')}, {state})"
 
     @checked(path=PATH.or_none(), indent=INTEGER.or_none())

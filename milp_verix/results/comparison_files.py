@@ -145,18 +145,6 @@ class SkippedPair(PairNames):
     reason: Annotated[str, "Why there is none."]
 
 
-class ComparedChecks(TypedDict):
-    """A comparison of solvers in the journal of a study."""
-
-    model: Annotated[str, "Name of the model's file."]
-    norm: Annotated[Norm, "Norm of the ball."]
-    check_time_limit: Annotated[Amount | None, "Limit of each check in seconds, if there is one."]
-    checks: Annotated[Count, "Number of checks that each pair was asked."]
-    skipped: Annotated[tuple[SkippedPair, ...], "Pairs without a run."]
-    disagreements: Annotated[tuple[str, ...], "Answers that contradict each other, in words."]
-    each: Annotated[tuple[ProgramRow, ...], "A row for each program and pair."]
-
-
 class Contradiction(TypedDict):
     """Two answers that contradict each other."""
 
@@ -199,6 +187,27 @@ class HowSolved(TypedDict):
     question: NotRequired[Annotated[Sha256, "Digest of it: radii, domains, groups, rules."]]
     dropped: Annotated[Amount, "Entries up to this size were dropped."]
     substitutes: Annotated[bool, "Whether another solver may take over what one cannot."]
+    tangents: NotRequired[
+        Annotated[bool, "Whether tangents stand for the quadratic row of an L2 ball."]
+    ]
+
+
+class ComparedChecks(TypedDict):
+    """A comparison of solvers in the journal of a study."""
+
+    model: Annotated[str, "Name of the model's file."]
+    norm: Annotated[Norm, "Norm of the ball."]
+    check_time_limit: Annotated[Amount | None, "Limit of each check in seconds, if there is one."]
+    checks: Annotated[Count, "Number of checks that each pair was asked."]
+    skipped: Annotated[tuple[SkippedPair, ...], "Pairs without a run."]
+    disagreements: Annotated[tuple[str, ...], "Contradictions and unequal programs, in words."]
+    each: Annotated[tuple[ProgramRow, ...], "A row for each program and pair."]
+    machine: NotRequired[Annotated[Machine, "Where it ran."]]
+    versions: NotRequired[Annotated[dict[str, str], "Versions of Python and of packages."]]
+    options: NotRequired[Annotated[HowSolved, "How programs were made and solved."]]
+    parameters: NotRequired[
+        Annotated[dict[str, dict[str, Any]], "All that was set in solvers, by pair."]
+    ]
 
 
 class ComparisonFile(TypedDict):
@@ -310,8 +319,12 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
         "check_time_limit": comparison.check_time_limit,
         "checks": len(comparison.checks or ()),
         "skipped": tuple(map(_skipped, comparison.skipped)),
-        "disagreements": tuple(map(str, comparison.disagreements)),
+        "disagreements": (*map(str, comparison.disagreements), *comparison.unequal),
         "each": tuple(_each(comparison)),
+        "machine": cast(Machine, _plain(comparison.machine)),
+        "versions": dict(comparison.versions),
+        "options": cast(HowSolved, _plain(comparison.options)),
+        "parameters": {str(run.pair): dict(run.parameters) for run in comparison.runs},
     }
 
 

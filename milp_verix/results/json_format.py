@@ -135,10 +135,11 @@ def _accept_six_digits(data: Data, made: Data) -> None:
             made["words"][name] = stored
 
 
-def read_data(source: str | Path, schema: int = SCHEMA) -> tuple[Data, str]:
+def read_data(source: str | Path, schema: int = SCHEMA, *older: int) -> tuple[Data, str]:
     """Return the data in JSON text or in a JSON file, and the name of the source in errors.
 
-    Raises ``InputError`` for JSON of another schema, and for text that is no JSON.
+    Raises ``InputError`` for JSON of a schema that is neither ``schema`` nor one of the ``older``
+    ones, and for text that is no JSON.
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     where = "the JSON text" if is_text else str(source)
@@ -148,7 +149,7 @@ def read_data(source: str | Path, schema: int = SCHEMA) -> tuple[Data, str]:
     found = data.get("schema") if isinstance(data, dict) else None
     if found is None:
         raise InputError(f"{where} is no result of milp-verix, such as one that --json wrote")
-    if found != schema:
+    if found not in (schema, *older):
         other = "another version wrote it; ask again with this one"
         raise InputError(f"{where} has schema {found!r}, expected {schema}: {other}")
     return data, where

@@ -63,7 +63,8 @@ class SolverTimes(Compared):
 
     ``seconds`` has shape (pairs, instances), infinite where the run is censored; ``attempted``
     has the same shape, False where a pair does not take the program. ``limit`` is the limit of one
-    program in seconds, ``shift`` what shifted means add.
+    program in seconds, or the longest time where there was no limit and it is not ``limited``;
+    ``shift`` is what shifted means add.
     """
 
     pairs: tuple[Pair, ...]
@@ -72,6 +73,7 @@ class SolverTimes(Compared):
     attempted: NDArray[np.bool_]
     limit: float
     shift: float = SHIFT
+    limited: bool = True
 
     def summary(self) -> tuple[PairSummary, ...]:
         """Return the summary of each pair: most solved first, then the least shifted mean."""

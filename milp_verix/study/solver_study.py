@@ -1,5 +1,6 @@
 """A study of solvers, read from its journal: every check by every pair."""
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -28,6 +29,7 @@ ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"solver": "solver_seconds", "wall": "seconds", "cpu": "cpu_seconds"}
 """The columns of the times that count."""
 
+_ONCE = ("machine", "versions", "options")
 COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 
@@ -171,11 +173,12 @@ def times_of(
         runs.setdefault(at, []).append(took if solved else np.inf)
     for at, found in runs.items():
         seconds[at] = np.median(found)
+    limited = limit is not None
     if limit is None:
         limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
         longest = max((row.get(column, row["seconds"]) for row in rows), default=1.0)
-        limit = max(limits) if limits else longest
-    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit, shift)
+        limit, limited = (max(limits), True) if limits else (longest, False)
+    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit, shift, limited)
 
 
 def _rows(record: Record) -> list[dict[str, Any]]:
@@ -186,11 +189,15 @@ def _rows(record: Record) -> list[dict[str, Any]]:
     warm, bounds = (record["settings"].get(name, "auto") for name in ("warm", "bounds"))
     name += "" if bounds == "auto" else f", bounds {bounds}"
     kept = "" if warm == "auto" else f", {warm}"
+    # journals of version 0.2 have none of these
+    about |= {name: json.dumps(found[name]) for name in _ONCE if name in found}
+    parameters = {pair: json.dumps(some) for pair, some in found.get("parameters", {}).items()}
     return [
         {
             "instance": f"{name}, check {row['check']}{_rival(row)}",
             **about,
             **row,
+            "parameters": parameters.get(str(Pair(row["solver"], row["formulation"]))),
             "formulation": row["formulation"] + kept,
         }
         for row in found["each"]

@@ -57,8 +57,8 @@ def comparison_page(
 def _comparison(name: str, runs: Sequence[Mapping[str, Any]], data: Mapping[str, Any]) -> str:
     lead = f"{counted(len(runs), 'pair')} of solver and formulation, one question"
     if data:
-        conflicts = data.get("conflicts", ())
-        contradictions = counted(len(data["disagreements"]) + len(conflicts), "contradiction")
+        others = (*data.get("conflicts", ()), *data.get("unequal", ()))
+        contradictions = counted(len(data["disagreements"]) + len(others), "contradiction")
         none = "no two definite answers contradict each other"
         lead += f": {none if data['agree'] else contradictions}"
     heads = [column.replace("_", " ") for column in COLUMNS]
@@ -115,7 +115,8 @@ def _remarks(data: Mapping[str, Any]) -> list[str]:
             f"{counted(len(found['free']), 'feature')} holds, which a counterfactual of {violated} "
             f"refutes (margin {found['margin']} is {nearest(found['reached'], 6)} there)."
         )
-    parts += [f"Contradiction: {text}." for text in data.get("conflicts", ())]
+    others = (*data.get("conflicts", ()), *data.get("unequal", ()))
+    parts += [f"Contradiction: {text}." for text in others]
     if data["agree"]:
         unknown = sum(int(run["unknown"]) for run in data["runs"])
         parts.append(f"No two definite answers contradict each other; {unknown} are unknown.")
@@ -161,7 +162,7 @@ def solver_study_page(
     return rendered(
         "solver_study.html",
         name=name,
-        lead=f"{text} on {counted(len(times.instances), 'check')}.",
+        lead=f"{text} on {counted(len(times.instances), 'program')}.",
         question=facts,
         meaning=meaning(times),
         summary=PageTable(pairs, STUDY_HEADS, study_rows(times), TEXTS, "sortable"),
@@ -181,8 +182,8 @@ def _checks(times: SolverTimes) -> PageTable:
         return f"> {times.limit:g}" if attempted else "–"
 
     count, most = len(times.instances), _MOST_CHECKS
-    caption = "Seconds of each check by each pair; > limit: no answer; –: not asked"
+    caption = "Seconds of each program by each pair; > limit: no answer; –: not asked"
     caption += f"; the first {most} of {count}" if count > most else ""
     columns = zip(times.instances[:most], times.seconds.T, times.attempted.T, strict=False)
     lines = [[one, *map(cell, seconds, attempted)] for one, seconds, attempted in columns]
-    return PageTable(caption, ["check", *map(str, times.pairs)], lines, 1, "sortable")
+    return PageTable(caption, ["program", *map(str, times.pairs)], lines, 1, "sortable")

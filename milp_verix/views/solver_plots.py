@@ -53,8 +53,8 @@ def times_figure(comparison: Comparison) -> Drawing:
     top, height = 1.05, _ROW * len(runs)
     sheet = Sheet(left + _BARS + right + MARGIN, top + height + 0.65)
     headline = f"{counted(len(runs), 'run')}, no disagreement"
-    if comparison.disagreements:
-        headline = f"{counted(len(comparison.disagreements), 'disagreement')} between solvers"
+    if every := (*comparison.disagreements, *comparison.unequal):
+        headline = f"{counted(len(every), 'disagreement')} between solvers"
     question = "one explanation"
     if comparison.checks is not None:
         question = counted(comparison.programs, "program")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, isnan
+from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -111,6 +112,7 @@ def remarks(comparison: "Comparison") -> list[str]:
         unrun = Counter(one.reason for one in run.each if one.status in ("not run", "failed"))
         found += [f"{run.pair}: {why} ({counted(n, 'program')})" for why, n in unrun.items()]
     runs = comparison.runs
+    found += [_spread(run) for run in runs if comparison.seeds > 1 and run.each]
     # a note that all runs have is about the question
     shared = [
         note
@@ -123,6 +125,18 @@ def remarks(comparison: "Comparison") -> list[str]:
     return found + shared
 
 
+def _spread(run: "Run") -> str:
+    """Return how far the seconds of a solver lie apart by seeds; those that ended early are out."""
+    seconds: dict[int, list[float]] = {}
+    for one in run.each:
+        seconds.setdefault(one.seed, []).append(one.solver_seconds)
+    sums = sorted(sum(some) for some in seconds.values() if len(some) == run.programs)
+    return (
+        f"{run.pair}: the table has seed 0; over {counted(len(sums), 'seed')} the solver took "
+        f"{sums[0]:.2f} to {sums[-1]:.2f} s, median {median(sums):.2f} s"
+    )
+
+
 def _prepared(comparison: "Comparison") -> list[str]:
     """Return what was decided before any solver was asked, and what each one got."""
     if comparison.task != "check" or comparison.checks is None:
@@ -133,8 +147,10 @@ def _prepared(comparison: "Comparison") -> list[str]:
     if by:
         decided = ", ".join(f"{who} decided {n}" for who, n in by.items())
         which = f"{counted(len(comparison.checks), 'check')}: {decided}, {left} left"
+    got = sorted({run.programs for run in comparison.runs}) or [0]
+    each = "each solver got" if len(got) == 1 else f"solvers got {got[0]} to"
     return [
-        f"{which}; each solver got {counted(comparison.programs, 'program')} "
+        f"{which}; {each} {counted(got[-1], 'program')} "
         f"({comparison.prepared_seconds:.2f} s until then, in no solver's time)"
     ]
 
@@ -147,12 +163,13 @@ def narrowed(against: Sequence[int] | None, output: int | None, rules: Sequence[
 
 
 def _verdict(comparison: "Comparison") -> list[str]:
-    if not comparison.agree:
-        every = (*comparison.disagreements, *comparison.conflicts, *comparison.unequal)
+    every = (*comparison.disagreements, *comparison.conflicts, *comparison.unequal)
+    if every:
         return [f"disagreement: {found}" for found in every]
     unknown = sum(run.unknown for run in comparison.runs)
     verb = "is" if unknown == 1 else "are"
-    left = f"; {counted(unknown, 'answer')} {verb} unknown" if unknown else ""
+    about = " about whole checks" if comparison.task == "check" else ""
+    left = f"; {counted(unknown, 'answer')}{about} {verb} unknown" if unknown else ""
     if len(comparison.runs) == 1:
         return [f"one run, nothing to hold it against{left}"]
     return [f"no two definite answers contradict each other{left}"]
@@ -187,13 +204,15 @@ def study_table(times: "SolverTimes") -> Table:
 
 def meaning(times: "SolverTimes") -> str:
     """Return the sentence that goes with the numbers."""
+    limit = f"with a limit of {nearest(times.limit)} s each"
+    if not times.limited:
+        limit = f"without a limit, for which the longest time, {nearest(times.limit)} s, stands"
     text = (
-        f"{counted(len(times.instances), 'program')} with a limit of {nearest(times.limit)} s each."
-        f" The shifted geometric mean adds {exact(times.shift)} s to each time and counts an "
-        "unanswered program as the limit; PAR10 counts it as ten times that; both are over the "
-        "programs asked. Ratios of shifted means are to the best pair, over the programs that both "
-        "were asked; the interval is by a bootstrap over checks, p by Wilcoxon's "
-        "signed-rank test."
+        f"{counted(len(times.instances), 'program')} {limit}. The shifted geometric mean adds "
+        f"{exact(times.shift)} s to each time and counts an unanswered program as the limit; "
+        "PAR10 counts it as ten times that; both are over the programs asked. Ratios of shifted "
+        "means are to the best pair, over the programs that both were asked; the interval is by a "
+        "bootstrap over checks, p by Wilcoxon's signed-rank test."
     )
     alone = len({pair.formulation for pair in times.pairs}) == 1
     rest = [one for one in times.summary()[1:] if not isnan(one.ratio)]

@@ -155,12 +155,29 @@ def test_a_study_of_solvers_of_an_earlier_version_is_read(clock: str) -> None:
     assert len(found.rows) == 24
 
 
-def test_a_comparison_of_an_earlier_version_is_refused_by_its_schema() -> None:
-    with pytest.raises(InputError, match="has schema 1, expected 2: another version"):
+def test_a_comparison_of_an_earlier_version_gives_its_checks() -> None:
+    earlier = OLD / "comparison.json"
+    before = json.loads(earlier.read_text(encoding="utf-8"))
+    about = {"solvers": earlier_files.SOLVERS, **earlier_files.question()}
+    found = milp_verix.compare(
+        earlier_files.MODEL, earlier_files.PEOPLE[0], resume=earlier, **about
+    )
+    assert [list(check) for check in found.checks or ()] == before["checks"]
+    for run, was in zip(found.runs, before["runs"], strict=True):
+        assert [answer.value for answer in run.answers] == was["answers"]
+        assert all(one.digest for one in run.each)
+        assert any("input, bounds, tolerances and limits were not recorded" in n for n in run.notes)
+    with pytest.raises(InputError, match="other programs, with another epsilon"):
         milp_verix.compare(
             earlier_files.MODEL,
             earlier_files.PEOPLE[0],
-            solvers=earlier_files.SOLVERS,
-            resume=OLD / "comparison.json",
-            **earlier_files.question(),
+            resume=earlier,
+            **{**about, "epsilon": "30%"},
+        )
+    page = milp_verix.write_report(earlier)
+    assert "loan.onnx" in page
+    other = {**before, "schema": 3}
+    with pytest.raises(InputError, match="has schema 3, expected 2: another version"):
+        milp_verix.compare(
+            earlier_files.MODEL, earlier_files.PEOPLE[0], resume=json.dumps(other), **about
         )

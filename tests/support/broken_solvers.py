@@ -316,6 +316,16 @@ class DropsSmallCoefficients(Honest):
 
 
 @broken
+class RoundsToSinglePrecision(Honest):
+    def load(self, program: Program) -> None:
+        matrix = program.matrix.astype(np.float32).astype(np.float64)
+        super().load(replace(program, matrix=matrix))
+
+    def extend(self, program: Program) -> None:
+        self.load(program)
+
+
+@broken
 class TakesTheStartForTheOptimum(Honest):
     def minimise(self, cost: Cost, targets: Targets) -> SolveResult:
         start = targets.start

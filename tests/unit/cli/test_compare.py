@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.comparison import Comparison
 from tests.support.digits_example import IMAGES, MODEL, explained
 from tests.support.lying_solvers import all_holds, at_call, ctrl_c, honest, register
+from tests.support.repository import FIXTURES
 
 GIVEN = (MODEL, f"{IMAGES}:images[15]", "--epsilon", 0.1)
 
@@ -130,7 +132,7 @@ def test_undecided_and_interrupted_runs_have_exit_codes(
     run("--solvers", "phase", "--time-limit", 0.0001, "--csv", table)
     (line,) = csv.DictReader(table.open())
     assert (line["stopped"], line["time_limit"]) == ("time limit", "0.0001")
-    assert re.search(r"; \d+ answers? (is|are) unknown", done.stdout)
+    assert re.search(r"; \d+ answers? about whole checks (is|are) unknown", done.stdout)
     register(monkeypatch, "stopped", at_call(0, ctrl_c))
     out, picture = tmp_path / "out.json", tmp_path / "out.svg"
     done = run("--solvers", "phase,stopped,highs", "--json", out, "--plot", picture)
@@ -217,6 +219,7 @@ def test_a_record_is_asked_again(tmp_path: Path) -> None:
     assert data["schema"] == 2
     assert data["command"][0] == "compare"
     assert data["machine"]["cores"] >= 1
+    assert data["versions"]["highspy"] == version("highspy")
     assert data["options"]["threads"] == 1
     assert data["runs"][0]["parameters"]["presolve"] == "off"
     again = run("--repeat", record, given=())
@@ -232,7 +235,13 @@ def test_a_record_is_asked_again(tmp_path: Path) -> None:
     assert f"another program: {named}" in again.stdout
     assert f"another answer: {named}: was violated, is holds" in again.stdout
     assert run("--repeat", tmp_path / "none.json", given=()).exit_code == 2
+    record.write_text(json.dumps({name: data[name] for name in data if name != "runs"}))
+    refused = run("--repeat", record, given=())
+    assert (refused.exit_code, "it lacks 'runs'" in refused.output) == (2, True)
     record.write_text('{"kind": "explanation"}')
     refused = run("--repeat", record, given=())
     assert refused.exit_code == 2
     assert "--repeat takes the --json of a compare command" in refused.output
+    refused = run("--repeat", FIXTURES / "results" / "0.2" / "comparison.json", given=())
+    assert refused.exit_code == 2
+    assert "neither that nor the input, bounds, tolerances and limits" in refused.output

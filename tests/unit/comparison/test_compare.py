@@ -18,8 +18,10 @@ from milp_verix.comparison.timed_solver import SolverClock, TimedSolver
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
+from milp_verix.results.comparison_files import compared_checks
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
 from milp_verix.solvers.own_solver import LicenceFallback
+from milp_verix.views.text_tables import remarks
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.lying_solvers import Made, at_call, ctrl_c, honest, no_idea, register
@@ -241,6 +243,29 @@ def test_a_time_limit_leaves_each_run_its_share() -> None:
         assert found.task == "explain" or "No program was listed" in (found.empty or "")
 
 
+def test_runs_that_ended_early_are_not_said_to_have_got_everything() -> None:
+    found = compare(network(), X, epsilon=0.2, most_checks=2, solvers=["highs", "phase"])
+    whole, other = found.runs
+    assert f"each solver got {whole.programs} programs" in remarks(found)[0]
+    less = replace(found, runs=(whole, replace(other, each=other.each[:1])))
+    assert f"solvers got 1 to {whole.programs} programs" in remarks(less)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epsilon": 1e-4}, "by: bounds decided 64 checks."),
+        ({"epsilon": 1e-4, "most_checks": 3}, "by: bounds and an attack decided every check."),
+        ({"epsilon": 0.2, "exactness": "bounds"}, "exactness='bounds' makes none for 20 checks."),
+    ],
+)
+def test_a_comparison_of_nothing_says_why(options: dict[str, Any], said: str) -> None:
+    empty = compare(network(), X, solvers=["highs"], **options).empty
+    assert empty is not None
+    assert empty.startswith("There is no program to compare solvers")
+    assert empty.endswith(said)
+
+
 def test_results_are_written(tmp_path: Path) -> None:
     found = compare(network(), X, epsilon=0.1, task="explain", solvers=["phase", "highs"])
     data = json.loads(found.to_json(tmp_path / "out.json"))
@@ -298,21 +323,40 @@ def test_programs_handed_to_another_solver_are_told(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("unattacked")
+@pytest.mark.parametrize("error", [ZeroDivisionError("somewhere inside"), SystemExit("inside")])
 def test_a_solver_that_raises_has_failed_programs_and_the_comparison_goes_on(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def broken(*_: object) -> SolveResult:
-        raise ZeroDivisionError("somewhere inside")
+        raise error
 
     register(monkeypatch, "broken", at_call(1, broken))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
     found = compare(network(), X, solvers=["broken", "highs"], **options)
     first, second = found.runs
     assert [one.status for one in first.each].count("failed") == 1
-    assert first.each[1].reason == "somewhere inside"
+    assert "inside" in str(first.each[1].reason)
     assert first.programs == second.programs > 2
     assert second.unknown == 0
     assert found.unequal == ()
+
+
+@pytest.mark.parametrize("error", [OSError("no licence server"), SystemExit("no licence server")])
+def test_a_solver_that_does_not_open_is_not_run(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def no_session(self: Made, **_options: object) -> Session:
+        raise error
+
+    solver = register(monkeypatch, "closed", no_idea)
+    monkeypatch.setattr(Made, "open", no_session)
+    found = compare(network(), X, epsilon=0.1, solvers=["closed", "highs"], checks=[[0]])
+    assert [run.pair.solver for run in found.runs] == ["highs"]
+    assert "does not open: " in str(found.skipped[0])
+    assert "no licence server" in str(found.skipped[0])
+    named: Any = ["highs", solver]
+    with pytest.raises(InputError, match=r"solvers are names, got .* by an entry point"):
+        compare(network(), X, epsilon=0.1, solvers=named)
 
 
 @pytest.mark.usefixtures("unattacked")
@@ -328,6 +372,31 @@ def test_programs_that_differ_fail_the_comparison() -> None:
     unequal = replace(found, runs=(found.runs[0], changed))
     assert not unequal.agree
     assert "got two programs for check 0, rival" in unequal.unequal[0]
+    assert compared_checks(unequal)["disagreements"] == unequal.unequal  # as studies keep it
+    assert repr(unequal).endswith("1 disagreement)")
+    page = milp_verix.write_report(unequal)
+    assert "one question: 1 contradiction." in page
+    assert "got two programs for check 0, rival" in page
+    (title,) = {text.get_text() for text in unequal.plot().texts} & {
+        "1 disagreement between solvers"
+    }
+    assert title
+
+
+@pytest.mark.parametrize(
+    ("solvers", "tangents"), [(("phase", "scip", "highs"), True), (("scip", "gurobi"), False)]
+)
+def test_over_an_l2_ball_all_get_the_program_that_all_take(
+    solvers: tuple[str, ...], tangents: bool
+) -> None:
+    for name in solvers:
+        if (reason := why_not(name)) is not None:
+            pytest.skip(reason)
+    options: dict[str, Any] = {"epsilon": 0.9, "norm": "l2", "most_checks": 1}
+    found = compare(network(), X, solvers=solvers, **options)
+    assert found.options["tangents"] is tangents
+    assert (found.unequal, found.agree) == ((), True)
+    assert all(one.digest for run in found.runs for one in run.each)
 
 
 @pytest.mark.usefixtures("unattacked")
@@ -342,6 +411,28 @@ def test_seeds_permute_programs_and_are_recorded() -> None:
             assert len({one.answer for one in some}) == 1
     assert found.agree
     assert found.seeds == 3
+    first = found.runs[0]
+    timed = tuple(replace(one, solver_seconds=1.0 + one.seed) for one in first.each[:-1])
+    few = first.programs
+    (line,) = (
+        text
+        for text in remarks(replace(found, runs=(replace(first, each=timed),)))
+        if "seed" in text
+    )
+    assert line.endswith(
+        f"over 2 seeds the solver took {few}.00 to {2 * few}.00 s, median {1.5 * few:.2f} s"
+    )
+
+
+def test_a_warm_program_is_built_once_and_changed() -> None:
+    options: dict[str, Any] = {"epsilon": 0.2, "most_checks": 3, "warm": "in_place"}
+    found = compare(network(), X, solvers=["highs", "phase", "cbc"], **options)
+    assert [run.pair.solver for run in found.runs] == ["highs", "phase"]
+    for run in found.runs:
+        assert [one.builds for one in run.each] == [1, *[0] * (run.programs - 1)]
+        assert run.each[1].changes > 64  # bounds of inputs, besides the cost
+    assert found.agree
+    assert "warm='in_place' is nothing that cbc can do" in str(found.skipped[0])
 
 
 def test_pyomo_tells_the_version_of_the_solver() -> None:

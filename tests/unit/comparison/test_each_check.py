@@ -70,6 +70,7 @@ def test_records_agree_with_scipy_about_the_program(seed: int, tmp_path: Path) -
             assert record.size == size_of(program)
             assert record.relaxation == pytest.approx(relaxed, abs=1e-7)
             assert record.bound is None or record.bound <= best + 1e-6
+            assert record.incumbent is None or best - 1e-6 <= record.incumbent
             if record.root_bound is not None:
                 assert record.root_bound <= best + 1e-6
                 # a target may end the root node before its linear program is solved

@@ -80,6 +80,22 @@ def test_a_second_run_writes_the_same(tmp_path: Path) -> None:
     assert "=unkn= digits-small-0-sos1\n" in (tmp_path / "a" / "milp-verix.solu").read_text()
 
 
+def test_the_command_of_the_readme_writes_the_same_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dense = [one for one in CATALOGUE if (one.size, one.kind) == ("small", "dense")]
+    monkeypatch.setattr(instances, "CATALOGUE", [one for one in dense if one.norm == "linf"])
+    make_library(tmp_path, ["small"], 0.0)
+    (command,) = re.findall("    milp-verix (.+)", (tmp_path / "README.md").read_text())
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, command.split())
+    assert done.exit_code == 0, done.output
+    written = {line["digest"] for line in manifest(tmp_path / "programs")}
+    mine = {line["digest"] for line in manifest(tmp_path) if line["formulation"] == "big_m"}
+    assert len(mine) == 2
+    assert mine <= written
+
+
 @pytest.mark.usefixtures("few")
 def test_an_interrupted_library_goes_on(tmp_path: Path) -> None:
     made: list[str] = []

@@ -107,6 +107,10 @@ def test_it_refuses_what_is_about_other_programs(asked: Asked, tmp_path: Path) -
     ):
         with pytest.raises(InputError, match=words):
             asked(**more, resume=found)
+    data = json.loads(found.to_json())
+    for name in ("checks", "runs"):
+        with pytest.raises(InputError, match=f"resume: .*it lacks '{name}'"):
+            asked(resume=json.dumps({key: data[key] for key in data if key != name}))
     (tmp_path / "other.json").write_text('{"schema": 2, "kind": "study"}')
     for text in (tmp_path / "other.json", tmp_path / "none.json", "{}", '{"schema": 2'):
         with pytest.raises(InputError, match="resume"):
@@ -127,8 +131,9 @@ def test_it_goes_on_after_kill_9(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", SLOWLY, *args], stdout=subprocess.PIPE) as process:
         wait_until(lambda: len(_each(out)) > 3 or process.poll() is not None, seconds=120)
         process.kill()
-    before = _each(out)
+    before, data = _each(out), json.loads(out.read_text())
     assert len(before) > 3
+    assert (data["command"], data["stopped"]) == (args, "not finished yet")
     subprocess.run([sys.executable, "-m", "milp_verix", *args, "--resume", str(out)], check=True)
     found = {_key(row): row for row in _each(out)}
     assert len(found) > len(before)

@@ -20,6 +20,7 @@ from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Pair
 from milp_verix.results.solver_times import SHIFT, SolverTimes
 from milp_verix.study.solver_study import COLUMNS, times_of
+from milp_verix.views.text_tables import meaning
 from tests.support.digits_example import images, network
 
 INF = np.inf
@@ -112,6 +113,19 @@ def test_unknown_answers_are_censored() -> None:
     assert times.limit == 3.0
     assert times.seconds.tolist() == [[1.0, INF], [2.0, INF]]
     assert times.attempted.tolist() == [[True, True], [True, False]]
+    assert meaning(times).startswith("2 programs with a limit of 3 s each. The")
+    unlimited = times_of([{**row, "check_time_limit": None} for row in rows])
+    assert meaning(unlimited).startswith("2 programs without a limit, for which the longest time")
+
+
+def test_a_study_of_nothing_says_so_alone(tmp_path: Path) -> None:
+    start = ["compare", "examples/digits.onnx", "examples/digits.npz:images", "--epsilon", "1e-4"]
+    journal = str(tmp_path / "study.jsonl")
+    options = ["--solvers", "highs", "--indices", "15", "--journal", journal]
+    done = CliRunner().invoke(app, [*start, *options])
+    assert done.exit_code == 5
+    assert done.stdout.startswith("1 of 1 task, ")
+    assert len(done.stdout.splitlines()) == 1
 
 
 def test_what_is_not_asked_does_not_count() -> None:
@@ -247,9 +261,15 @@ def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*start, "--csv", str(files["sum.csv"]), "--radii", "0.05"])
     assert done.exit_code == 0, done.output
     assert "no two definite answers contradict" in done.output
+    assert "…" not in done.stdout
     lines = list(csv.DictReader(files["each.csv"].read_text().splitlines()))
     assert {line["epsilon"] for line in lines} == {"0.1", "0.05"}
     assert all(line["relaxation"] for line in lines if line["solves"] != "0")
+    for line in lines:
+        assert json.loads(line["machine"])["cores"] >= 1
+        assert json.loads(line["versions"])["highspy"]
+        assert json.loads(line["options"])["bounds"] == "auto"
+        assert (json.loads(line["parameters"]) != {}) == (line["solver"] == "highs")
     assert len(files["sum.csv"].read_text().splitlines()) == 3
     for more, said in (
         (["--order", "margin"], "leave these out"),

@@ -46,6 +46,7 @@ def test_a_hundred_cases_find_no_fault_in_highs() -> None:
     assert found.failures == ()
     assert len(found.cases) == len(set(found.cases)) > 95
     assert found.sentence() == f"highs passes all {len(found.cases)} cases."
+    assert found.sentence() in str(conformance.__doc__)
 
 
 @pytest.mark.slow
