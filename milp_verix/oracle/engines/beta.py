@@ -11,16 +11,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.oracle.engines.beta_search import PhaseSearch
+from milp_verix.oracle.engines.beta_search import PhaseNodes, PhaseSearch
 from milp_verix.oracle.engines.engine import BoundsEngine, Claim, Decision, Deeper, Replays, decided
 from milp_verix.oracle.engines.programs import MANY, stage_of, staged
 from milp_verix.oracle.verdict import Stage
 from milp_verix.problem.problem import ProblemData
-from verix_encodings import Bounds
+from verix_encodings import Bounds, Network, NormBall
 from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.deepening import Deepening
-from verix_encodings.interval_bounds import cone
+from verix_encodings.interval_bounds import cone, kept_neurons
+from verix_encodings.row_slopes import Relaxed
 from verix_encodings.work import worked
 
 _FIRST = 0.25  # seconds of work on margins before the first stage; not measured
@@ -29,6 +30,8 @@ _TREES = 5.0  # times the work of slopes that the first trees take: 5.5 and 6.2 
 _DEEPER = 2.0  # times the work that the trees before take
 _RESUMED = 1.5  # of the work left: a search for a block is resumed once
 _RECENT = 2  # searches that are kept
+_MOST_INHERITED = 512  # nodes of a search that the next one begins with, for L1 and L2
+_NAMES = 2**32  # more than a value has neurons
 _STUCK = "phases are split, and bounds still leave margins open; the worst seen is {:.2e}"
 
 
@@ -78,7 +81,8 @@ class PhaseSplit(BoundsEngine):
             known = np.isin(claim.open_, turns.margins).all()
             if turns.deepening.bounds is claim.bounds and known:
                 return turns
-        turns = _Turns(self._problem, claim, self._costs)
+        cover = self._recent[0].cover if self._recent else None
+        turns = _Turns(self._problem, claim, self._costs, cover)
         self._recent = [turns, *self._recent[: _RECENT - 1]]
         return turns
 
@@ -89,11 +93,13 @@ class _Turns:
 
     ``seconds`` are those of the wall clock that stages took, for readers. ``costs`` has the work of
     each stage of ``deepening`` so far, in seconds, by the depth before, for other claims, too.
+    ``inherited`` are the nodes of another claim, to begin with.
     """
 
     problem: ProblemData
     first: Claim
     costs: dict[int, float]
+    inherited: "Cover | None" = None
     margins: IntArray = field(init=False)
     deepening: Deepening = field(init=False)
     replays: Replays = field(init=False)
@@ -178,4 +184,60 @@ class _Turns:
         claim = self.first
         network, inner, _ = cone(claim.margins, bounds, len(claim.margins.nodes), self.margins)
         needed = claim.needed[self.margins]
-        return PhaseSearch(network, claim.region, inner, upper, needed, self.replays)
+        search = PhaseSearch(network, claim.region, inner, upper, needed, self.replays)
+        if isinstance(claim.region, NormBall) and not search.relaxed.points:
+            search.proof, search.most = [], _MOST_INHERITED
+            if self.inherited is not None and self.inherited.network is claim.margins:
+                names = _names(claim.margins, bounds, self.margins, search.relaxed)
+                search.inherited = self.inherited.begun(search, self.margins, names, bounds)
+        return search
+
+    @property
+    def cover(self) -> "Cover | None":
+        """The nodes of the search, for claims about other balls; None if there are too many."""
+        nodes, first = self.search.cover, self.first
+        if nodes is None or len(nodes) > _MOST_INHERITED:
+            return None
+        names = _names(first.margins, self.deepening.bounds, self.margins, self.search.relaxed)
+        return Cover(first.margins, self.margins[nodes.margin], names, nodes.signs, nodes.dials)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cover:
+    """Phases of neurons of ``network`` that cover all inputs, for each of some margins.
+
+    ``margin`` are the margins, (N,), ``names`` the neurons as :func:`_names` does, (count,), and
+    ``signs`` and ``dials`` those of nodes, (N, count). An input has one phase of each neuron that
+    was split on its way, whatever the ball: nodes serve all balls, and dials are a first guess.
+    """
+
+    network: Network
+    margin: IntArray
+    names: IntArray
+    signs: FloatArray
+    dials: FloatArray
+
+    def begun(
+        self, search: PhaseSearch, margins: IntArray, names: IntArray, bounds: Bounds
+    ) -> PhaseNodes:
+        """Return nodes for a search on ``margins``, whose places are ``names``."""
+        _, old, new = np.intersect1d(self.names, names, return_indices=True)
+        kept = np.isin(self.margin, margins)
+        for place in np.setdiff1d(np.arange(self.names.size), old).tolist():
+            # decided over this ball: nodes of the other phase are empty, others suppose nothing
+            value, neuron = divmod(int(self.names[place]), _NAMES)
+            source = self.network.nodes[value - 1].phase
+            assert source is not None
+            z, sign = bounds[source], self.signs[:, place]
+            kept &= ~((sign > 0) & (z.upper[neuron] < 0) | (sign < 0) & (z.lower[neuron] > 0))
+        dials = search.relaxed.first_dials(int(kept.sum()))
+        signs = np.zeros_like(dials)
+        signs[:, new], dials[:, new] = self.signs[kept][:, old], self.dials[kept][:, old]
+        return search.begun(np.searchsorted(margins, self.margin[kept]), signs, dials)
+
+
+def _names(network: Network, bounds: Bounds, margins: IntArray, relaxed: Relaxed) -> IntArray:
+    """Return numbers of the neurons of ``network`` that are dials of the cone of ``margins``."""
+    kept = list(kept_neurons(network, bounds, len(network.nodes), margins).items())
+    names = [kept[one.value][0] * _NAMES + kept[one.source][1][one.free] for one in relaxed.layers]
+    return np.concatenate([np.zeros(0, dtype=np.intp), *names])
