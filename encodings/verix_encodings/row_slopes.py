@@ -181,6 +181,36 @@ class RowSlopes:
         ends = None if self._supposed is None else self._supposed[[row]]
         return RowSlopes(self.relaxed, self._rows[[row]], dials[None], self.signs[[row]], ends)
 
+    def forms(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return places of the dials, (k,), and ``A``, ``b`` with ``A x + b`` above values, (1+k,).
+
+        These are the value of the row, alone in this group, and the values that it supposes not to
+        be negative. But for rounding they are equal where the phases of all neurons before are
+        supposed.
+        """
+        relaxed, places = self.relaxed, np.flatnonzero(self.signs[0])
+        signs = np.tile(self.signs[0], (1 + places.size, 1))
+        free = RowSlopes(relaxed, signs, np.where(signs, 0.0, self.dials), signs, self._supposed)
+        slopes, splits = free._lower_slopes(), RowSplits(free._splits().phases)
+        network, last = relaxed.network, len(relaxed.network.nodes)
+        forms = np.zeros((1 + places.size, network.input_size))
+        constants = np.zeros(1 + places.size)
+        wanted = [(last, np.array([0]), self._rows)]
+        for layer in relaxed.layers:
+            here = np.flatnonzero((layer.places.start <= places) & (places < layer.places.stop))
+            units = np.zeros((here.size, network.sizes[layer.source]))
+            neurons = layer.free[places[here] - layer.places.start]
+            units[np.arange(here.size), neurons] = self.signs[0, places[here]]
+            wanted.append((layer.source, 1 + here, units))
+        for value, here, rows in wanted:
+            every = np.zeros((1 + places.size, network.sizes[value]))
+            every[here] = rows
+            ends = relaxed.bounds, value, every, relaxed.relaxation
+            form = upper_form(network, *ends, slopes=slopes, splits=splits)
+            forms[here] = dense(form.coefficients)[here]
+            constants[here] = form.constant[here]
+        return places, forms, constants
+
     def descend(self, step: int, above: FloatArray | None = None) -> None:
         """Move the dials of all rows by the step of that number, from one on.
 

@@ -275,7 +275,9 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
                 kept = self.inherited[np.isin(self.inherited.margin, margins)]
                 margins = np.setdiff1d(margins, kept.margin)
                 if len(kept):
-                    self._bound(kept, _STEPS, late)
+                    self._bound(kept, _STEPS[:1], late)
+                    if self._open and not self.tried.found:
+                        self._bound(self._open.pop(len(kept)), _STEPS, late)
             if margins.size:
                 dials = self._relaxed.first_dials(margins.size)
                 self._bound(self.begun(margins, np.zeros_like(dials), dials), _FIRST_STEPS, late)
@@ -332,8 +334,9 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         else:
             # one at a time: the highest point of a node is often a counterfactual
             last = np.flatnonzero(spent & ~stuck)
-            smooth = isinstance(self.region, NormBall) and self.region.norm == 2
-            longer = _FEWER_STEPS if smooth else _LAST_STEPS
+            ball = isinstance(self.region, NormBall)
+            convex = ball and (self.region.norm == 2 or not self._relaxed.points)
+            longer = _FEWER_STEPS if convex else _LAST_STEPS
             for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
                 node = nodes[slice(place, place + 1)]
                 if self.tried.found or late():
