@@ -24,6 +24,7 @@ known bound on ``f`` over a set of inputs becomes one over a larger set.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -257,13 +258,15 @@ def _by_program(one: RowSlopes, ball: NormBall, goal: float) -> float:
     places, forms, constants = one.forms()
     free = np.flatnonzero(ball.box.lower < ball.box.upper)
     there = forms @ ball.centre + constants
+    if not np.isfinite(there).all():
+        return np.inf
     up, down = (ball.box.upper - ball.centre)[free], (ball.centre - ball.box.lower)[free]
     moves = np.concatenate([forms[:, free], -forms[:, free]], axis=1)
     rows = np.concatenate([-moves[1:], np.ones((1, 2 * free.size))])
     ends, violated = np.append(there[1:], ball.radius), np.append(-np.ones(places.size), 0.0)
     least, most = np.zeros(2 * free.size + 1), np.concatenate([up, down, [0.0]])
     scale = 1.0
-    program = {
+    program: dict[str, Any] = {
         "A_ub": np.concatenate([rows, violated[:, None]], axis=1),
         "b_ub": ends,
         "method": "highs-ds",

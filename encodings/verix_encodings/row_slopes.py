@@ -177,9 +177,11 @@ class RowSlopes:
         }
 
     def only(self, row: int, dials: FloatArray) -> "RowSlopes":
-        """Return a row alone, with the ``dials``, shape (count,)."""
+        """Return a row alone, with its point and the ``dials``, shape (count,)."""
         ends = None if self._supposed is None else self._supposed[[row]]
-        return RowSlopes(self.relaxed, self._rows[[row]], dials[None], self.signs[[row]], ends)
+        one = RowSlopes(self.relaxed, self._rows[[row]], dials[None], self.signs[[row]], ends)
+        one.points = self.points[[row]]
+        return one
 
     def forms(self) -> tuple[IntArray, FloatArray, FloatArray]:
         """Return places of the dials, (k,), and ``A``, ``b`` with ``A x + b`` above values, (1+k,).

@@ -154,9 +154,9 @@ _FIRST_STEPS = tuple(range(12))
 _STEPS = tuple(range(3, 8))
 _PART_STEPS = tuple(range(3, 12))  # with parts of ranges: half the nodes of the others
 _LAST_STEPS = tuple(range(25)) * 6
-# over balls of L2, where a minimisation of so many evaluations follows; elsewhere the bound has
-# kinks, at which that would stop
-_FEWER_STEPS = (0,)
+# over balls of L1 and L2, where a minimisation follows: of so many evaluations for L2, for L1 by a
+# linear program, as the bound has kinks there
+_EXACT_STEPS = (0,)
 _EVALUATIONS = 100  # not measured
 _CLIMBS = 2  # from the highest points of a batch; not measured
 
@@ -314,7 +314,7 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
-        if steps == _FEWER_STEPS:
+        if steps == _EXACT_STEPS:
             found = least(rows, self.region, found, goals, _EVALUATIONS)
         upper[every, margin], best, left = found.upper, found.dials, found.left
         closed = np.delete(np.arange(len(nodes)), left)
@@ -329,14 +329,14 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
         stuck = upper.max(axis=1) - self.tried.reached[margin] <= self.needed[margin]
         spent = split < 0
-        if steps in (_LAST_STEPS, _FEWER_STEPS) or not self._relaxed.count:
+        if steps in (_LAST_STEPS, _EXACT_STEPS) or not self._relaxed.count:
             stuck |= spent
         else:
             # one at a time: the highest point of a node is often a counterfactual
             last = np.flatnonzero(spent & ~stuck)
-            ball = isinstance(self.region, NormBall)
-            convex = ball and (self.region.norm == 2 or not self._relaxed.points)
-            longer = _FEWER_STEPS if convex else _LAST_STEPS
+            region, parts = self.region, self._relaxed.points
+            exact = isinstance(region, NormBall) and (region.norm == 2 or not parts)
+            longer = _EXACT_STEPS if exact else _LAST_STEPS
             for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
                 node = nodes[slice(place, place + 1)]
                 if self.tried.found or late():

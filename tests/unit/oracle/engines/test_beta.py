@@ -1,17 +1,22 @@
 """Branching on phases: verdicts of brute force, proven bounds, and limits."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from milp_verix import Answer, check, explain
+from milp_verix import Answer, Problem, check, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.engines.beta import PhaseSplit
-from milp_verix.oracle.engines.beta_search import PhaseSearch
+from milp_verix.oracle.engines.beta_search import PhaseNodes, PhaseSearch
 from milp_verix.oracle.engines.engine import Claim
+from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import TIME_LIMIT
+from milp_verix.problem.search import Search
+from tests.support.brute_force_cases import case
+from tests.support.brute_force_norms import NORMS, radius, worst_margin
 from tests.support.known_radius_network import CRITICAL, checked, valley
 from tests.support.max_pool_cases import pooled
 from tests.support.open_claims import open_claim
@@ -23,6 +28,7 @@ from tests.support.random_networks import (
     smooth_network,
 )
 from verix_encodings import NormBall, crown_bounds, interval_bounds
+from verix_encodings.arrays import BoolArray, FloatArray
 from verix_encodings.network import batch_values
 
 
@@ -77,11 +83,14 @@ def test_bounds_by_the_deadline_hold_and_tighten(seed: int) -> None:
     assert uppers[-1] < uppers[1] < uppers[0]
 
 
+@pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("seed", range(8))
-def test_phases_of_all_neurons_bound_margins_over_l2_balls_by_their_maxima(seed: int) -> None:
+def test_phases_of_all_neurons_bound_margins_over_balls_by_their_maxima(
+    seed: int, norm: int
+) -> None:
     rng = np.random.default_rng(seed)
     network, centre = network_of(random_layers(rng, (4, 6, 3))), np.full(4, 0.5)
-    ball = NormBall(cube(4), centre, 0.4, 2)
+    ball = NormBall(cube(4), centre, 0.4, norm)
     inside = ball.farthest(rng.normal(size=(4, 2000)))
     highest = batch_values(network, inside)[-1].max(axis=1)
     network, needed = network.then(np.eye(3), -highest), np.full(3, 1e-6)
@@ -139,3 +148,93 @@ def test_an_explanation_is_that_of_another_solver(tmp_path: Path) -> None:
     found = explain(network, x, solver="beta", **given)
     assert found.explanation == explain(network, x, solver="highs", **given).explanation
     assert found.solver == "beta"
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("seed", range(24))
+def test_claims_in_a_row_are_decided_as_by_every_phase(
+    seed: int, norm: str, tmp_path: Path
+) -> None:
+    posed = case(seed)
+    epsilon = radius(posed, norm)
+    options = {**posed.options, "epsilon": epsilon, "norm": norm}
+    problem = Problem(posed.network(tmp_path), posed.x, **options)
+    search = Search(solver="beta", bounds=interval_bounds, reuse=False)
+    with Oracle(problem, search) as oracle:
+        # from small sets to large ones and back: nodes of each serve the next
+        for free in (*posed.subsets(8), *posed.subsets(8)[::-1]):
+            worst = worst_margin(posed.brute, free, NORMS[norm], epsilon)
+            verdict = oracle.check(problem.features.coordinates(free))
+            assert verdict.answer is (Answer.HOLDS if worst < 0 else Answer.VIOLATED), free
+            assert verdict.violated or (verdict.bound or 0.0) >= worst - 1e-6
+
+
+def claims_about(problem: Problem, sets: Sequence[Sequence[int]]) -> Iterator[Claim]:
+    """Yield the claims that bounds leave open with each of the ``sets`` free."""
+    for free in map(np.array, sets):
+        region = problem.ball.region(free)
+        bounds = interval_bounds(problem.margins, region)
+        top, needed = bounds[-1].upper, np.full(problem.margins.output_size, 1e-6)
+        open_ = np.flatnonzero(top >= -needed)
+        if open_.size:
+            network = problem.margins
+            yield Claim(network, free, region, bounds, open_, needed, top, NO_LIMIT)
+
+
+def satisfied(search: PhaseSearch, nodes: PhaseNodes, points: FloatArray) -> BoolArray:
+    """Return whether the phases of ``nodes`` hold at ``points``, shape (nodes, points)."""
+    values = batch_values(search.network, points)
+    held = np.ones((len(nodes), points.shape[1]), dtype=bool)
+    for layer in search.relaxed.layers:
+        for place, neuron in enumerate(layer.free):
+            sign = nodes.signs[:, layer.places][:, place]
+            held &= sign[:, None] * values[layer.source][neuron] >= 0
+    return held
+
+
+def dense_claims(
+    tmp_path: Path, norm: str, sets: Sequence[Sequence[int]]
+) -> tuple[PhaseSplit, Iterator[Claim]]:
+    """Return an engine, and claims about a network that is branched on with all inputs free."""
+    layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
+    network, x = dense_network(layers, tmp_path), np.full(6, 0.5, dtype=np.float32)
+    problem = Problem(network, x, epsilon=0.35 * {"l1": 2, "l2": 1}[norm], norm=norm)
+    return PhaseSplit(problem), claims_about(problem, sets)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_nodes_that_are_inherited_cover_every_input(norm: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    sets = [np.sort(rng.permutation(6)[:size]).tolist() for size in (6, 5, 6, 4, 6, 3, 5, 4)]
+    engine, claims = dense_claims(tmp_path, norm, sets)
+    inherited = seen_lost = 0
+    for claim in claims:
+        engine.decide(claim)
+        search = engine._recent[0].search
+        nodes = search.inherited
+        if nodes is None:
+            continue
+        ways = np.zeros((6, 2000))
+        ways[claim.free] = rng.normal(size=(claim.free.size, 2000))
+        points = claim.region.farthest(ways)
+        held = satisfied(search, nodes, 0.5 + rng.random(2000) * (points - 0.5))
+        counts = np.array([held[nodes.margin == m].sum(axis=0) for m in np.unique(nodes.margin)])
+        assert counts.min() > 0
+        inherited += len(nodes)
+        # a node that alone holds somewhere would be missed
+        alone = counts[np.searchsorted(np.unique(nodes.margin), nodes.margin)] == 1
+        seen_lost += np.count_nonzero((held & alone).any(axis=1))
+    assert inherited > 50
+    assert seen_lost > inherited / 5
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_claim_in_other_bounds_takes_the_leaves_of_the_last_alone(
+    norm: str, tmp_path: Path
+) -> None:
+    engine, claims = dense_claims(tmp_path, norm, [range(6), range(6)])
+    first, again = (engine.decide(claim).verdict for claim in claims)
+    assert first.holds
+    assert again.holds
+    # each leaf of a binary tree is bounded once: half of all nodes
+    assert again.effort.nodes < 0.6 * first.effort.nodes
