@@ -31,7 +31,7 @@ from verix_encodings.interval_bounds import (
     splittable,
 )
 from verix_encodings.kinds.node import Node
-from verix_encodings.network import Network
+from verix_encodings.network import Network, batch_outputs
 from verix_encodings.work import spend_entries
 
 _RATE = 0.5
@@ -157,6 +157,11 @@ class RowSlopes:
         """Bound the rows over ``region`` from above, rounded up; shape (R,)."""
         bounds, self.points = self._form().highest(region)
         return bounds
+
+    def reached(self) -> FloatArray:
+        """Return the values of the rows at their points, shape (R,)."""
+        values = batch_outputs(self.relaxed.network, self.points.T)
+        return np.asarray(np.sum(self._rows * values.T, axis=1))
 
     def keep(self, rows: BoolArray) -> None:
         """Drop all other rows."""

@@ -314,7 +314,7 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
-        if steps == _EXACT_STEPS:
+        if steps == _EXACT_STEPS and isinstance(self.region, NormBall):
             found = least(rows, self.region, found, goals, _EVALUATIONS)
         upper[every, margin], best, left = found.upper, found.dials, found.left
         closed = np.delete(np.arange(len(nodes)), left)
