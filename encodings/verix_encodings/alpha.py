@@ -144,7 +144,7 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
 
 
-_PROGRAMS = 40  # for a ball of L2, each with one tangent more; not measured
+_PROGRAMS = 16  # for a ball of L2, each with one tangent more; not measured
 _OUTSIDE = 1 + 1e-9  # times the radius
 _TINY = 1e-12  # a least violation of phases
 
@@ -207,7 +207,8 @@ def least(
     for place, row in enumerate(found.left.tolist()):
         one, goal = rows.only(place, dials[row]), float(goals[row])
         descent = partial(_least, evaluations=evaluations)
-        for minimised in (_by_programs,) if region.norm == 1 else (descent, _by_programs):
+        ways = (_by_programs,) if region.norm == 1 else (descent, _by_programs)
+        for minimised in ways[:1] if rows.relaxed.points else ways:
             bound = minimised(one, region, goal)
             rows.points[place] = one.points[0]
             if bound < upper[row]:

@@ -195,27 +195,27 @@ class RowSlopes:
         be negative. But for rounding they are equal where the phases of all neurons before are
         supposed.
         """
-        relaxed, places = self.relaxed, np.flatnonzero(self.signs[0])
+        relaxed = self.relaxed
+        places = np.flatnonzero(self.signs[0, : relaxed.phases])
         signs = np.tile(self.signs[0], (1 + places.size, 1))
         free = RowSlopes(relaxed, signs, np.where(signs, 0.0, self.dials), signs, self._supposed)
         slopes, splits = free._lower_slopes(), RowSplits(free._splits().phases)
-        network, last = relaxed.network, len(relaxed.network.nodes)
+        network = relaxed.network
         forms = np.zeros((1 + places.size, network.input_size))
         constants = np.zeros(1 + places.size)
-        wanted = [(last, np.array([0]), self._rows)]
-        for layer in relaxed.layers:
-            here = np.flatnonzero((layer.places.start <= places) & (places < layer.places.stop))
-            units = np.zeros((here.size, network.sizes[layer.source]))
-            neurons = layer.free[places[here] - layer.places.start]
-            units[np.arange(here.size), neurons] = self.signs[0, places[here]]
-            wanted.append((layer.source, 1 + here, units))
-        for value, here, rows in wanted:
-            every = np.zeros((1 + places.size, network.sizes[value]))
-            every[here] = rows
-            ends = relaxed.bounds, value, every, relaxed.relaxation
+        for layer in (None, *relaxed.layers):
+            value = len(network.nodes) if layer is None else layer.source
+            ways = np.zeros((1 + places.size, network.sizes[value]))
+            if layer is None:
+                ways[0] = self._rows[0]
+            else:
+                here = np.flatnonzero((layer.places.start <= places) & (places < layer.places.stop))
+                neurons = layer.free[places[here] - layer.places.start]
+                ways[1 + here, neurons] = self.signs[0, places[here]]
+            ends = relaxed.bounds, value, ways, relaxed.relaxation
             form = upper_form(network, *ends, slopes=slopes, splits=splits)
-            forms[here] = dense(form.coefficients)[here]
-            constants[here] = form.constant[here]
+            forms += dense(form.coefficients)
+            constants += form.constant
         return places, forms, constants
 
     def descend(self, step: int, above: FloatArray | None = None) -> None:
