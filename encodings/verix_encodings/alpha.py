@@ -263,7 +263,7 @@ def _by_programs(one: RowSlopes, ball: NormBall, goal: float) -> float:
     free = np.flatnonzero(ball.box.lower < ball.box.upper)
     there, best, kept = forms @ ball.centre + constants, np.inf, one.dials
     above = float(constants[0] + ball.greatest(forms[:1])[0]) - goal
-    if not np.isfinite(there).all():
+    if not (places.size and np.isfinite(there).all()):
         return best
     # moves up and down, and the violation of phases
     moves = np.concatenate([forms[:, free], -forms[:, free]], axis=1)
@@ -287,9 +287,8 @@ def _by_programs(one: RowSlopes, ball: NormBall, goal: float) -> float:
         if solved.status:
             break
         scale = 2 * above / max(float(solved.fun), _TINY) if most[-1] else 1.0
-        multipliers = np.maximum(-scale * solved.ineqlin.marginals[: places.size], 0.0)
         one.dials = kept.copy()
-        one.dials[0, places] = multipliers
+        one.dials[0, places] = np.maximum(-scale * solved.ineqlin.marginals[: places.size], 0.0)
         upper = float(one.extremes(ball)[0])
         if upper < best:
             best, kept = upper, one.dials

@@ -35,7 +35,6 @@ _RESUMED = 1.5  # of the work left: a search for a block is resumed once
 _RECENT = 2  # searches that are kept
 _MOST_INHERITED = 512  # nodes of a search that the next one begins with; not measured
 _MOST_VALUES = 2**22  # of the network, at all of these nodes: 32 MB
-_NAMES = 2**32  # more than a value has neurons
 _STUCK = "phases are split, and bounds still leave margins open; the worst seen is {:.2e}"
 
 
@@ -229,14 +228,14 @@ class Cover:
     ) -> PhaseNodes:
         """Return nodes for ``search`` on ``margins``, whose dials are those of ``names``."""
         _, old, new = np.intersect1d(self.names, names, return_indices=True)
-        kept = np.isin(self.margin, margins)
-        for place in np.setdiff1d(np.arange(self.names.size), old).tolist():
-            # without a choice in this ball: a node of the other phase is empty
-            value, neuron = divmod(int(self.names[place]), _NAMES)
-            source = self.network.nodes[value - 1].phase
-            assert source is not None
-            z, sign = bounds[source], self.signs[:, place]
-            kept &= ~((sign > 0) & (z.upper[neuron] < 0) | (sign < 0) & (z.lower[neuron] > 0))
+        # of neurons without a choice in this ball, nodes of the other phase are empty
+        gone = np.setdiff1d(np.arange(self.names.size), old)
+        low, high = (
+            np.concatenate([getattr(b, end) for b in bounds]) for end in ("lower", "upper")
+        )
+        low, high, signs = low[self.names[gone]], high[self.names[gone]], self.signs[:, gone]
+        empty = (signs > 0) & (high < 0) | (signs < 0) & (low > 0)
+        kept = np.isin(self.margin, margins) & ~empty.any(axis=1)
         dials = search.relaxed.first_dials(int(kept.sum()))
         signs = np.zeros_like(dials)
         signs[:, new], dials[:, new] = self.signs[kept][:, old], self.dials[kept][:, old]
@@ -244,7 +243,12 @@ class Cover:
 
 
 def _names(network: Network, bounds: Bounds, margins: IntArray, relaxed: Relaxed) -> IntArray:
-    """Return numbers of the neurons of ``network`` that are dials of the cone of ``margins``."""
+    """Return the numbers among all values of the neurons whose phases are dials, (count,).
+
+    They are numbers in ``network``, and dials of ``relaxed``, the cone of ``margins``.
+    """
     kept = list(kept_neurons(network, bounds, len(network.nodes), margins).items())
-    names = [kept[one.value][0] * _NAMES + kept[one.source][1][one.free] for one in relaxed.layers]
+    first = np.cumsum([0, *network.sizes])
+    sources = ((kept[one.source], one.free) for one in relaxed.layers)
+    names = [first[value] + neurons[free] for (value, neurons), free in sources]
     return np.concatenate([np.zeros(0, dtype=np.intp), *names])

@@ -227,9 +227,9 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
     """Branches on phases; only margins that are ``wanted``, (m,), are searched on.
 
     ``nodes`` counts the nodes bounded so far. If ``proof`` is a list, nodes that are closed are
-    appended to it, with the dials that prove it, or as stuck or unwanted ones; beyond ``most``
-    nodes none are kept. ``inherited`` are nodes to begin with: those of a margin must cover all
-    inputs. Margins without any begin with a node that supposes nothing.
+    appended to it: with the dials that prove it, stuck or unwanted. Beyond ``most`` nodes it is
+    dropped. ``inherited`` are nodes to begin with, which cover all inputs for their margins;
+    ``relaxed`` is what nodes refine.
     """
 
     proof: list[PhaseNodes] | None = None
@@ -237,26 +237,19 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
     inherited: PhaseNodes | None = None
     wanted: BoolArray = field(init=False)
     nodes: int = 0
-    _relaxed: Relaxed = field(init=False)
+    relaxed: Relaxed = field(init=False)
 
     def __post_init__(self) -> None:
         BoundSearch.__post_init__(self)
-        self._relaxed = Relaxed.of(self.network, self.root)
+        self.relaxed = Relaxed.of(self.network, self.root)
         # margins that hold from the start have no node
         self._closed = np.where(self.bounds < -self.needed, self.bounds, -np.inf)
         self.wanted = np.ones(self.needed.size, dtype=bool)
 
     @property
-    def relaxed(self) -> Relaxed:
-        """The relaxation that nodes refine."""
-        return self._relaxed
-
-    @property
     def cover(self) -> PhaseNodes | None:
         """Nodes, closed or open, that cover all inputs for each margin searched on, if kept."""
-        if self.proof is None or not self.nodes:
-            return None
-        groups = [*self.proof, *self._open.groups]
+        groups = [] if self.proof is None else [*self.proof, *self._open.groups]
         return groups[0].joined(groups[1:]) if groups else None
 
     @property
@@ -279,14 +272,14 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
                     if self._open and not self.tried.found:
                         self._bound(self._open.pop(len(kept)), _STEPS, late)
             if margins.size:
-                dials = self._relaxed.first_dials(margins.size)
+                dials = self.relaxed.first_dials(margins.size)
                 self._bound(self.begun(margins, np.zeros_like(dials), dials), _FIRST_STEPS, late)
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_ROWS)
         while self._open and not self.tried.found and not late():
             parents = self._open.pop(at_once // 2)
             wanted = self.wanted[parents.margin]
             self._shut(parents[~wanted])
-            steps = _PART_STEPS if self._relaxed.points else _STEPS
+            steps = _PART_STEPS if self.relaxed.points else _STEPS
             self._bound(self._children(parents[wanted]), steps, late)
         return not (self.tried.found or self._open or self.stuck or not self.nodes)
 
@@ -294,7 +287,7 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         """Return nodes that suppose phases, with the bounds of their margins over the region."""
         upper = np.full((margin.size, self.needed.size), -np.inf)
         upper[np.arange(margin.size), margin] = self.bounds[margin]
-        ends = self._relaxed.first_ends(margin.size).astype(np.float32)
+        ends = self.relaxed.first_ends(margin.size).astype(np.float32)
         point = np.full(margin.size, np.nan)
         return PhaseNodes(margin, upper, signs, dials, ends, margin, point)
 
@@ -310,7 +303,7 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         self.nodes += len(nodes)
         margin, upper = nodes.margin, nodes.upper.copy()
         ways = np.eye(self.needed.size)[margin]
-        rows = RowSlopes(self._relaxed, ways, nodes.dials, nodes.signs, nodes.ends)
+        rows = RowSlopes(self.relaxed, ways, nodes.dials, nodes.signs, nodes.ends)
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
@@ -329,12 +322,12 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
         stuck = upper.max(axis=1) - self.tried.reached[margin] <= self.needed[margin]
         spent = split < 0
-        if steps in (_LAST_STEPS, _EXACT_STEPS) or not self._relaxed.count:
+        if steps in (_LAST_STEPS, _EXACT_STEPS) or not self.relaxed.count:
             stuck |= spent
         else:
             # one at a time: the highest point of a node is often a counterfactual
             last = np.flatnonzero(spent & ~stuck)
-            region, parts = self.region, self._relaxed.points
+            region, parts = self.region, self.relaxed.points
             exact = isinstance(region, NormBall) and (region.norm == 2 or not parts)
             longer = _EXACT_STEPS if exact else _LAST_STEPS
             for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
