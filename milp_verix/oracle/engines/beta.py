@@ -33,7 +33,7 @@ _TREES = 5.0  # times the work of slopes that the first trees take: 5.5 and 6.2 
 _DEEPER = 2.0  # times the work that the trees before take
 _RESUMED = 1.5  # of the work left: a search for a block is resumed once
 _RECENT = 2  # searches that are kept
-_MOST_INHERITED = 512  # nodes of a search that the next one begins with; not measured
+_MOST_INHERITED = 1024  # nodes of a search that the next one begins with; 512 was slower
 _MOST_VALUES = 2**22  # of the network, at all of these nodes: 32 MB
 _STUCK = "phases are split, and bounds still leave margins open; the worst seen is {:.2e}"
 

@@ -28,7 +28,7 @@ from tests.support.random_networks import (
     smooth_network,
 )
 from verix_encodings import NormBall, crown_bounds, interval_bounds
-from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.network import batch_values
 
 
@@ -169,16 +169,31 @@ def test_claims_in_a_row_are_decided_as_by_every_phase(
             assert verdict.violated or (verdict.bound or 0.0) >= worst - 1e-6
 
 
-def claims_about(problem: Problem, sets: Sequence[Sequence[int]]) -> Iterator[Claim]:
-    """Yield the claims that bounds leave open with each of the ``sets`` free."""
+def claims_about(
+    problem: Problem, sets: Sequence[Sequence[int]], spare: float | None = None
+) -> Iterator[Claim]:
+    """Yield claims with each of the ``sets`` free.
+
+    With ``spare`` each is about some of the margins, which must stay below it and values reached.
+    """
+    rng, network = np.random.default_rng(0), problem.margins
     for free in map(np.array, sets):
         region = problem.ball.region(free)
-        bounds = interval_bounds(problem.margins, region)
-        top, needed = bounds[-1].upper, np.full(problem.margins.output_size, 1e-6)
-        open_ = np.flatnonzero(top >= -needed)
-        if open_.size:
-            network = problem.margins
-            yield Claim(network, free, region, bounds, open_, needed, top, NO_LIMIT)
+        bounds = interval_bounds(network, region)
+        top, needed = bounds[-1].upper, np.full(network.output_size, 1e-6)
+        open_ = np.arange(needed.size)
+        if spare is not None:
+            needed = -batch_values(network, points_of(region, free))[-1].max(axis=1) - spare
+            open_ = open_[np.roll([True, rng.random() < 0.5], rng.integers(2))]
+        yield Claim(network, free, region, bounds, open_, needed, top, NO_LIMIT)
+
+
+def points_of(ball: NormBall, free: IntArray, inside: bool = False) -> FloatArray:
+    """Return inputs at the edge of a ball around ½, or inside of it; shape (6, 2000)."""
+    rng, ways = np.random.default_rng(1), np.zeros((6, 2000))
+    ways[free] = rng.normal(size=(free.size, 2000))
+    points = ball.farthest(ways)
+    return 0.5 + rng.random(2000) * (points - 0.5) if inside else points
 
 
 def satisfied(search: PhaseSearch, nodes: PhaseNodes, points: FloatArray) -> BoolArray:
@@ -192,33 +207,59 @@ def satisfied(search: PhaseSearch, nodes: PhaseNodes, points: FloatArray) -> Boo
     return held
 
 
+def held_by_margin(nodes: PhaseNodes, held: BoolArray) -> IntArray:
+    """Return how many nodes of each margin hold at each point, (margins, points)."""
+    return np.array([held[nodes.margin == m].sum(axis=0) for m in np.unique(nodes.margin)])
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_nodes_cover_every_input_wherever_a_search_stops(norm: int) -> None:
+    rng, centre, every = np.random.default_rng(norm), np.full(6, 0.5), np.arange(6)
+    network, ball = network_of(random_layers(rng, (6, 8, 8, 3))), NormBall(cube(6), centre, 1, norm)
+    reached = batch_values(network, points_of(ball, every))[-1].max(axis=1)
+    # the first margin holds, the second is open up to phases of all neurons
+    network = network.then(np.eye(3), -reached - [0.2, -0.02, 0.1])
+    root, needed = interval_bounds(network, ball.box), np.full(3, 1e-6)
+    search = PhaseSearch(network, ball, root, root[-1].upper, needed, lambda _: False, proof=[])
+    sizes = []
+    for batches in (1, 2, 3, 5, 200):
+        left = iter(range(batches))
+        search.wanted = np.array([batches != 3, True, True])
+        search.run(lambda left=left: next(left, None) is None)
+        nodes = search.cover
+        assert nodes is not None
+        assert set(nodes.margin) == {0, 1, 2}
+        held = satisfied(search, nodes, points_of(ball, every, inside=True))
+        assert held_by_margin(nodes, held).min() > 0
+        sizes.append(len(nodes))
+    assert sizes == sorted(sizes)
+    assert search.stuck > 0
+
+
 def dense_claims(
-    tmp_path: Path, norm: str, sets: Sequence[Sequence[int]]
+    tmp_path: Path, norm: str, sets: Sequence[Sequence[int]], spare: float | None = None
 ) -> tuple[PhaseSplit, Iterator[Claim]]:
     """Return an engine, and claims about a network that is branched on with all inputs free."""
     layers = random_layers(np.random.default_rng(1), (6, 20, 20, 3))
     network, x = dense_network(layers, tmp_path), np.full(6, 0.5, dtype=np.float32)
     problem = Problem(network, x, epsilon=0.35 * {"l1": 2, "l2": 1}[norm], norm=norm)
-    return PhaseSplit(problem), claims_about(problem, sets)
+    return PhaseSplit(problem), claims_about(problem, sets, spare)
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_nodes_that_are_inherited_cover_every_input(norm: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     sets = [np.sort(rng.permutation(6)[:size]).tolist() for size in (6, 5, 6, 4, 6, 3, 5, 4)]
-    engine, claims = dense_claims(tmp_path, norm, sets)
+    engine, claims = dense_claims(tmp_path, norm, sets, 0.1)
     inherited = seen_lost = 0
     for claim in claims:
         engine.decide(claim)
         search = engine._recent[0].search
         nodes = search.inherited
-        if nodes is None:
+        if nodes is None or not len(nodes):
             continue
-        ways = np.zeros((6, 2000))
-        ways[claim.free] = rng.normal(size=(claim.free.size, 2000))
-        points = claim.region.farthest(ways)
-        held = satisfied(search, nodes, 0.5 + rng.random(2000) * (points - 0.5))
-        counts = np.array([held[nodes.margin == m].sum(axis=0) for m in np.unique(nodes.margin)])
+        held = satisfied(search, nodes, points_of(claim.region, claim.free, inside=True))
+        counts = held_by_margin(nodes, held)
         assert counts.min() > 0
         inherited += len(nodes)
         # a node that alone holds somewhere would be missed
