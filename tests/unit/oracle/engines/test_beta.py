@@ -249,7 +249,7 @@ def dense_claims(
 @pytest.mark.parametrize("norm", NORMS)
 def test_nodes_that_are_inherited_cover_every_input(norm: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    sets = [np.sort(rng.permutation(6)[:size]).tolist() for size in (6, 5, 6, 4, 6, 3, 5, 4)]
+    sets = [np.sort(rng.permutation(6)[:size]).tolist() for size in (6, 1, 5, 2, 6, 1, 4, 1, 2, 1)]
     engine, claims = dense_claims(tmp_path, norm, sets, 0.1)
     inherited = seen_lost = 0
     for claim in claims:
@@ -266,7 +266,7 @@ def test_nodes_that_are_inherited_cover_every_input(norm: str, tmp_path: Path) -
         alone = counts[np.searchsorted(np.unique(nodes.margin), nodes.margin)] == 1
         seen_lost += np.count_nonzero((held & alone).any(axis=1))
     assert inherited > 50
-    assert seen_lost > inherited / 5
+    assert seen_lost > inherited / 10
 
 
 @pytest.mark.parametrize("norm", NORMS)
