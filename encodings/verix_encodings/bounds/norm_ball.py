@@ -228,7 +228,7 @@ def _payoffs(
 
 def _l1_multiplier(weight: FloatArray, headroom: FloatArray, radius: FloatArray) -> FloatArray:
     """Return λ for ``p = 1``, (N, 1): the weight at which ε, filled largest first, is used up."""
-    order = np.argsort(-weight, axis=1, kind="stable")
+    order = np.argsort(-weight, axis=1)  # of equal weights any may be the first
     sorted_weight = np.take_along_axis(weight, order, axis=1)
     filled = np.cumsum(np.take_along_axis(headroom, order, axis=1), axis=1)
     last = np.sum(filled < radius[:, None], axis=1)
