@@ -207,8 +207,7 @@ def least(
     for place, row in enumerate(found.left.tolist()):
         one, goal = rows.only(place, dials[row]), float(goals[row])
         descent = partial(_least, evaluations=evaluations)
-        ways = (_by_programs,) if region.norm == 1 else (descent, _by_programs)
-        for minimised in ways[:1] if rows.relaxed.points else ways:
+        for minimised in (_by_programs,) if region.norm == 1 else (descent, _by_programs):
             bound = minimised(one, region, goal)
             rows.points[place] = one.points[0]
             if bound < upper[row]:

@@ -327,8 +327,8 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         else:
             # one at a time: the highest point of a node is often a counterfactual
             last = np.flatnonzero(spent & ~stuck)
-            region, parts = self.region, self.relaxed.points
-            exact = isinstance(region, NormBall) and (region.norm == 2 or not parts)
+            # parts of ranges can be split for ever, as a rule
+            exact = isinstance(self.region, NormBall) and not self.relaxed.points
             longer = _EXACT_STEPS if exact else _LAST_STEPS
             for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
                 node = nodes[slice(place, place + 1)]
