@@ -24,11 +24,13 @@ known bound on ``f`` over a set of inputs becomes one over a larger set.
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Late, Range, Region, never
+from verix_encodings.bounds.norm_ball import NormBall, length
 from verix_encodings.crown import (
     behind_relus,
     crown_bounds,
@@ -142,6 +144,11 @@ def _blocks(network: Network, value: int, rows: IntArray) -> list[IntArray]:
     return [rows[first : first + at_once] for first in range(0, rows.size, at_once)]
 
 
+_PROGRAMS = 16  # for a ball of L2, each with one tangent more; not measured
+_OUTSIDE = 1 + 1e-9  # times the radius
+_TINY = 1e-12  # a least violation of phases
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
     """Rows after steps: their ``upper`` bounds, (R,), with the ``dials`` that prove them.
@@ -186,28 +193,34 @@ def lowered(
 
 
 def least(
-    rows: RowSlopes, region: Region, found: Lowered, goals: FloatArray, evaluations: int
+    rows: RowSlopes, region: NormBall, found: Lowered, goals: FloatArray, evaluations: int
 ) -> Lowered:
     """Minimise the bounds of ``rows`` that ``found`` has left, until they are below ``goals``.
 
     ``goals`` are those of all rows, shape (R,). One row after the other has so many
-    ``evaluations`` of L-BFGS-B: over a ball of L2 the bound is smooth in the multipliers, and
-    the steps of :func:`lowered` stop short of its minimum. Rows below their goals are dropped from
-    ``rows``, whose points are those of the least bounds.
+    ``evaluations`` of L-BFGS-B over a ball of L2: there the bound is smooth in the multipliers but
+    where the box cuts the ball, and the steps of :func:`lowered` stop short of its minimum. What
+    is left has the multipliers of linear programs, as rows over a ball of L1 have. Rows below their
+    goals are dropped from ``rows``, whose points are those of the least bounds or the optima.
     """
     upper, dials = found.upper.copy(), found.dials.copy()
     for place, row in enumerate(found.left.tolist()):
-        one = rows.only(place, dials[row])
-        least = _least(one, region, float(goals[row]), evaluations)
-        if least < upper[row]:
-            upper[row], dials[row] = least, one.dials[0]
+        one, goal = rows.only(place, dials[row]), float(goals[row])
+        descent = partial(_least, evaluations=evaluations)
+        for minimised in (_by_programs,) if region.norm == 1 else (descent, _by_programs):
+            bound = minimised(one, region, goal)
             rows.points[place] = one.points[0]
+            if bound < upper[row]:
+                upper[row], dials[row] = bound, one.dials[0]
+            # no bound is below a value that is reached
+            if upper[row] < goal or one.reached()[0] >= goal:
+                break
     open_ = ~(upper[found.left] < goals[found.left])
     rows.keep(open_)
     return Lowered(upper, dials, found.left[open_])
 
 
-def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> float:
+def _least(one: RowSlopes, region: NormBall, goal: float, *, evaluations: int) -> float:
     """Minimise the bound of a single row; the row keeps the dials and the point of the least."""
     from scipy.optimize import minimize
 
@@ -232,4 +245,60 @@ def _least(one: RowSlopes, region: Region, goal: float, evaluations: int) -> flo
     with suppress(StopIteration):
         minimize(bound, kept[0], jac=True, method="L-BFGS-B", bounds=ends, options=options)
     one.dials, one.points = kept, point
+    return best
+
+
+def _by_programs(one: RowSlopes, ball: NormBall, goal: float) -> float:
+    """Bound a single row over a ball by the multipliers of linear programs; it keeps the dials.
+
+    A program has the row's maximum where its phases hold, in a ball of L1 or in tangents of one of
+    L2. If nothing satisfies the phases, the multipliers are those of the least violation, times
+    what lowers the bound by twice its distance from the ``goal``. No bound rests on a program: each
+    holds for all multipliers from zero on.
+    """
+    from scipy.optimize import linprog
+
+    places, forms, constants = one.forms()
+    free = np.flatnonzero(ball.box.lower < ball.box.upper)
+    there, best, kept = forms @ ball.centre + constants, np.inf, one.dials
+    above = float(constants[0] + ball.greatest(forms[:1])[0]) - goal
+    if not (places.size and np.isfinite(there).all()):
+        return best
+    # moves up and down, and the violation of phases
+    moves = np.concatenate([forms[:, free], -forms[:, free]], axis=1)
+    headroom = ball.box.upper - ball.centre, ball.centre - ball.box.lower
+    most = np.concatenate([*(room[free] for room in headroom), [0.0]])
+    cost, rows = np.append(-moves[0], 0.0), np.pad(-moves[1:], ((0, 0), (0, 1)), constant_values=-1)
+    if ball.norm == 1:
+        rows = np.concatenate([rows, np.append(np.ones(2 * free.size), 0.0)[None]])
+    for _ in range(_PROGRAMS):
+        solved = linprog(
+            cost,
+            rows,
+            np.append(there[1:], np.full(len(rows) - places.size, ball.radius)),
+            bounds=np.stack([np.zeros_like(most), most], axis=1),
+            method="highs-ds",
+            options={"presolve": False},  # it takes more time than the rest
+        )
+        if solved.status == 2 and not most[-1]:
+            most[-1], cost = np.inf, np.append(np.zeros(2 * free.size), 1.0)
+            continue
+        if solved.status:
+            break
+        scale = 2 * above / max(float(solved.fun), _TINY) if most[-1] else 1.0
+        one.dials = kept.copy()
+        one.dials[0, places] = np.maximum(-scale * solved.ineqlin.marginals[: places.size], 0.0)
+        upper = float(one.extremes(ball)[0])
+        if upper < best:
+            best, kept = upper, one.dials
+        move = solved.x[: free.size] - solved.x[free.size : -1]
+        if ball.norm == 1 and not most[-1]:
+            point = ball.centre.copy()
+            point[free] += move
+            one.points = np.clip(point, ball.box.lower, ball.box.upper)[None]
+        far = length(move, ball.norm)
+        if best < goal or ball.norm == 1 or far <= ball.radius * _OUTSIDE:
+            break
+        rows = np.concatenate([rows, np.concatenate([move, -move, [0.0]])[None] / far])
+    one.dials = kept
     return best

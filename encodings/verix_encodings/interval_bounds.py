@@ -52,7 +52,7 @@ def cone(
     ``bounds`` hold for the values up to ``value``; so do those returned. The input is kept whole.
     Also return the numbers of the ``rows`` among the outputs, which may be more.
     """
-    kept = _kept(network, bounds, value, rows)
+    kept = kept_neurons(network, bounds, value, rows)
     number: dict[int, int] = {0: 0}
     nodes: list[Node] = []
     cut = Cut(kept, number, bounds)
@@ -65,8 +65,10 @@ def cone(
     return part, tuple(inner), np.searchsorted(kept[value], rows)
 
 
-def _kept(network: Network, bounds: Bounds, value: int, rows: IntArray) -> dict[int, IntArray]:
-    """Return the neurons that matter, by value; values without any have no entry."""
+def kept_neurons(
+    network: Network, bounds: Bounds, value: int, rows: IntArray
+) -> dict[int, IntArray]:
+    """Return the neurons that :func:`cone` keeps, by value; values without any have no entry."""
     masks: dict[int, BoolArray] = {v: np.zeros(network.sizes[v], dtype=bool) for v in range(value)}
     masks[value] = np.isin(np.arange(network.sizes[value]), rows)
     for current in range(value, 0, -1):

@@ -31,7 +31,7 @@ from verix_encodings.interval_bounds import (
     splittable,
 )
 from verix_encodings.kinds.node import Node
-from verix_encodings.network import Network
+from verix_encodings.network import Network, batch_outputs
 from verix_encodings.work import spend_entries
 
 _RATE = 0.5
@@ -158,6 +158,11 @@ class RowSlopes:
         bounds, self.points = self._form().highest(region)
         return bounds
 
+    def reached(self) -> FloatArray:
+        """Return the values of the rows at their points, shape (R,)."""
+        values = batch_outputs(self.relaxed.network, self.points.T)
+        return np.asarray(np.sum(self._rows * values.T, axis=1))
+
     def keep(self, rows: BoolArray) -> None:
         """Drop all other rows."""
         if rows.all():
@@ -177,9 +182,41 @@ class RowSlopes:
         }
 
     def only(self, row: int, dials: FloatArray) -> "RowSlopes":
-        """Return a row alone, with the ``dials``, shape (count,)."""
+        """Return a row alone, with its point and the ``dials``, shape (count,)."""
         ends = None if self._supposed is None else self._supposed[[row]]
-        return RowSlopes(self.relaxed, self._rows[[row]], dials[None], self.signs[[row]], ends)
+        one = RowSlopes(self.relaxed, self._rows[[row]], dials[None], self.signs[[row]], ends)
+        one.points = self.points[[row]]
+        return one
+
+    def forms(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return places of the dials, (k,), and ``A``, ``b`` with ``A x + b`` above values, (1+k,).
+
+        These are the value of the row, alone in this group, and the values that it supposes not to
+        be negative. But for rounding they are equal where the phases of all neurons before are
+        supposed.
+        """
+        relaxed = self.relaxed
+        places = np.flatnonzero(self.signs[0, : relaxed.phases])
+        signs = np.tile(self.signs[0], (1 + places.size, 1))
+        free = RowSlopes(relaxed, signs, np.where(signs, 0.0, self.dials), signs, self._supposed)
+        slopes, splits = free._lower_slopes(), RowSplits(free._splits().phases)
+        network = relaxed.network
+        forms = np.zeros((1 + places.size, network.input_size))
+        constants = np.zeros(1 + places.size)
+        for layer in (None, *relaxed.layers):
+            value = len(network.nodes) if layer is None else layer.source
+            ways = np.zeros((1 + places.size, network.sizes[value]))
+            if layer is None:
+                ways[0] = self._rows[0]
+            else:
+                here = np.flatnonzero((layer.places.start <= places) & (places < layer.places.stop))
+                neurons = layer.free[places[here] - layer.places.start]
+                ways[1 + here, neurons] = self.signs[0, places[here]]
+            ends = relaxed.bounds, value, ways, relaxed.relaxation
+            form = upper_form(network, *ends, slopes=slopes, splits=splits)
+            forms += dense(form.coefficients)
+            constants += form.constant
+        return places, forms, constants
 
     def descend(self, step: int, above: FloatArray | None = None) -> None:
         """Move the dials of all rows by the step of that number, from one on.

@@ -47,7 +47,7 @@ from milp_verix.oracle.verdict import (
 )
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
-from verix_encodings import Bounds
+from verix_encodings import Bounds, NormBall
 from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.network import batch_outputs
@@ -86,6 +86,7 @@ class Oracle:
         self._prepared = not search.reuse and search.warm in ("auto", "rebuilt")
         self._known = Preparation(problem.margins)
         self.memory: Memory | None = None
+        self._climbed: Memory | None = None
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
         self._beyond: NDArray[Any] | None = None
         # high points of larger sets, at which attacks begin, too
@@ -326,9 +327,12 @@ class Oracle:
         if self._beyond is not None:
             self.memory = self.memory.pulled(self._beyond, region, late=deadline.passed)
             self._beyond = None
+        elif self.memory is self._climbed and isinstance(region, NormBall):
+            return self.memory  # it was moved just now, by a climb for each margin
         moved = self.memory.suspects(free[:0], region, late=deadline.passed)
         points = {margin: point for margin, point, _ in moved}
         self.memory = self.memory.proven(free, self.memory.upper, points, deadline.passed)
+        self._climbed = self.memory
         return self.memory
 
     def _at_once(

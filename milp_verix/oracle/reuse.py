@@ -32,6 +32,7 @@ from verix_encodings.network import batch_outputs
 
 # each costs two evaluations of the network for each margin
 _ONE_BY_ONE = 8
+_MOST_VALUES = 2**17  # of points that move in one batch, 1 MB; not measured
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,26 +188,48 @@ def flipped(
 ) -> Iterator[tuple[int, Verdict]]:
     """Yield the ``features`` whose change, added to a worst point, changes the prediction."""
     expected = memory.reached[:, None] + _rises(problem, memory)
-    for feature in features:
+    hopeful = [feature for feature in features if np.any(expected[:, feature] > 0)]
+    together = max(_MOST_VALUES // memory.points.size, 1)
+    points: dict[int, list[FloatArray]] = {}
+    for number, feature in enumerate(hopeful):
         if late():
             return
-        if np.all(expected[:, feature] <= 0):
-            continue
-        free = problem.features.coordinates([*irrelevant, feature])
-        region, group = problem.ball.region(free), problem.features.groups[feature]
-        for margin in np.argsort(-expected[:, feature], kind="stable"):
-            if expected[margin, feature] <= 0:
-                break
-            point = region.farthest(memory.gradients[margin])
-            if isinstance(region, Interval):
-                # the other coordinates are where they do most already
-                point, end = memory.points[margin].copy(), point[group]
-                point[group] = end
-            if memory.network.evaluate(point)[margin] <= 0:
-                continue
+        if number % together == 0:
+            points = _moved(problem, memory, irrelevant, hopeful[number:][:together], expected)
+        for point in points[feature]:
+            free = problem.features.coordinates([*irrelevant, feature])
             if (verdict := replayed(problem, point, free)) is not None:
                 yield feature, replace(verdict, stage=Stage.POINTS)
                 break
+
+
+def _moved(
+    problem: ProblemData,
+    memory: Memory,
+    irrelevant: Sequence[int],
+    features: Sequence[int],
+    expected: FloatArray,
+) -> dict[int, list[FloatArray]]:
+    """Return inputs with each of ``features`` freed where a margin is above zero, by feature.
+
+    For each margin that is ``expected`` there, (m, features), the highest first, the input is where
+    its gradient leads; for L∞ the worst point with the feature moved along the gradient.
+    """
+    margins, places = np.nonzero(expected[:, list(features)] > 0)
+    chosen = np.asarray(features)[places]
+    own = problem.features.of_coordinate == chosen[:, None]
+    felt = own.copy()
+    felt[:, memory.free] = True
+    region = problem.ball.region(problem.features.coordinates([*irrelevant, *features]))
+    points = region.farthest(np.where(felt, memory.gradients[margins], 0.0).T).T
+    if problem.ball.norm == "linf":
+        points = np.where(own, points, memory.points[margins])
+    values = batch_outputs(memory.network, points.T)[margins, np.arange(margins.size)]
+    found: dict[int, list[FloatArray]] = {feature: [] for feature in features}
+    for place in np.argsort(-expected[margins, chosen], kind="stable").tolist():
+        if values[place] > 0:
+            found[int(chosen[place])].append(points[place])
+    return found
 
 
 def _rises(problem: ProblemData, memory: Memory) -> FloatArray:

@@ -228,7 +228,7 @@ def _payoffs(
 
 def _l1_multiplier(weight: FloatArray, headroom: FloatArray, radius: FloatArray) -> FloatArray:
     """Return λ for ``p = 1``, (N, 1): the weight at which ε, filled largest first, is used up."""
-    order = np.argsort(-weight, axis=1, kind="stable")
+    order = np.argsort(-weight, axis=1)  # of equal weights any may be the first
     sorted_weight = np.take_along_axis(weight, order, axis=1)
     filled = np.cumsum(np.take_along_axis(headroom, order, axis=1), axis=1)
     last = np.sum(filled < radius[:, None], axis=1)
@@ -258,10 +258,12 @@ def _l2_multiplier(weight: FloatArray, headroom: FloatArray) -> FloatArray:
     """
     squares, ends = weight**2, headroom**2
     multiplier = np.sqrt(squares.sum(axis=1, keepdims=True)) / 2.0
+    with np.errstate(all="ignore"):
+        last = weight / (2.0 * headroom)
     for _ in range(_L2_STEPS):
-        at_end = weight > 2.0 * multiplier * headroom
-        left = 1.0 - np.sum(ends * at_end, axis=1, keepdims=True)
-        others = np.sqrt(np.sum(squares * ~at_end, axis=1, keepdims=True))
+        at_end = last > multiplier
+        left = 1.0 - np.einsum("nd,nd->n", ends, at_end)[:, None]
+        others = np.sqrt(np.einsum("nd,nd->n", squares, ~at_end))[:, None]
         # no room left for the others, or nothing to gain by them: this λ stays
         usable = (left > 0) & (others > 0)
         better = others / (2.0 * np.sqrt(np.where(usable, left, 1.0)))

@@ -116,6 +116,11 @@ class OpenNodes(Generic[N]):
             left -= len(taken[-1])
         return taken[0].joined(taken[1:])
 
+    @property
+    def groups(self) -> list[N]:
+        """All open nodes."""
+        return [nodes for _, _, nodes in self._heap]
+
     def upper(self) -> FloatArray:
         """Return the worst bound of each margin over all open nodes, shape (m,)."""
         uppers = [nodes.upper.max(axis=0) for _, _, nodes in self._heap]
@@ -149,9 +154,9 @@ _FIRST_STEPS = tuple(range(12))
 _STEPS = tuple(range(3, 8))
 _PART_STEPS = tuple(range(3, 12))  # with parts of ranges: half the nodes of the others
 _LAST_STEPS = tuple(range(25)) * 6
-# over balls of L2, where a minimisation of so many evaluations follows; elsewhere the bound has
-# kinks, at which that would stop
-_FEWER_STEPS = _LAST_STEPS[:25]
+# over balls of L1 and L2, where a minimisation follows: of so many evaluations for L2, for L1 by a
+# linear program, as the bound has kinks there
+_EXACT_STEPS = (0,)
 _EVALUATIONS = 100  # not measured
 _CLIMBS = 2  # from the highest points of a batch; not measured
 
@@ -221,21 +226,31 @@ class BoundSearch(Generic[N]):
 class PhaseSearch(BoundSearch[PhaseNodes]):
     """Branches on phases; only margins that are ``wanted``, (m,), are searched on.
 
-    ``nodes`` counts the nodes bounded so far. If ``proof`` is a list, nodes that are closed by
-    their bounds are appended to it, with the dials that prove it.
+    ``nodes`` counts the nodes bounded so far. If ``proof`` is a list, nodes that are closed are
+    appended to it: with the dials that prove it, stuck or unwanted. Beyond ``most`` nodes it is
+    dropped. ``inherited`` are nodes to begin with, which cover all inputs for their margins;
+    ``relaxed`` is what nodes refine.
     """
 
     proof: list[PhaseNodes] | None = None
+    most: float = np.inf
+    inherited: PhaseNodes | None = None
     wanted: BoolArray = field(init=False)
     nodes: int = 0
-    _relaxed: Relaxed = field(init=False)
+    relaxed: Relaxed = field(init=False)
 
     def __post_init__(self) -> None:
         BoundSearch.__post_init__(self)
-        self._relaxed = Relaxed.of(self.network, self.root)
+        self.relaxed = Relaxed.of(self.network, self.root)
         # margins that hold from the start have no node
         self._closed = np.where(self.bounds < -self.needed, self.bounds, -np.inf)
         self.wanted = np.ones(self.needed.size, dtype=bool)
+
+    @property
+    def cover(self) -> PhaseNodes | None:
+        """Nodes, closed or open, that cover all inputs for each margin searched on, if kept."""
+        groups = [] if self.proof is None else [*self.proof, *self._open.groups]
+        return groups[0].joined(groups[1:]) if groups else None
 
     @property
     def upper(self) -> FloatArray:
@@ -249,21 +264,32 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         self.tried.late = late
         if not self.nodes and not late():
             margins = np.flatnonzero(~(self.bounds < -self.needed))
-            dials = self._relaxed.first_dials(margins.size)
-            upper = np.full((margins.size, self.needed.size), -np.inf)
-            upper[np.arange(margins.size), margins] = self.bounds[margins]
-            ends = self._relaxed.first_ends(margins.size).astype(np.float32)
-            signs, point = np.zeros_like(dials), np.full(margins.size, np.nan)
-            start = PhaseNodes(margins, upper, signs, dials, ends, margins, point)
-            self._bound(start, _FIRST_STEPS, late)
+            if self.inherited is not None:
+                kept = self.inherited[np.isin(self.inherited.margin, margins)]
+                margins = np.setdiff1d(margins, kept.margin)
+                if len(kept):
+                    self._bound(kept, _STEPS[:1], late)
+                    if self._open and not self.tried.found:
+                        self._bound(self._open.pop(len(kept)), _STEPS, late)
+            if margins.size:
+                dials = self.relaxed.first_dials(margins.size)
+                self._bound(self.begun(margins, np.zeros_like(dials), dials), _FIRST_STEPS, late)
         at_once = min(max(_MOST_VALUES // sum(self.network.sizes), 2), _MOST_ROWS)
         while self._open and not self.tried.found and not late():
             parents = self._open.pop(at_once // 2)
             wanted = self.wanted[parents.margin]
-            self._close(parents[~wanted].upper)
-            steps = _PART_STEPS if self._relaxed.points else _STEPS
+            self._shut(parents[~wanted])
+            steps = _PART_STEPS if self.relaxed.points else _STEPS
             self._bound(self._children(parents[wanted]), steps, late)
         return not (self.tried.found or self._open or self.stuck or not self.nodes)
+
+    def begun(self, margin: IntArray, signs: FloatArray, dials: FloatArray) -> PhaseNodes:
+        """Return nodes that suppose phases, with the bounds of their margins over the region."""
+        upper = np.full((margin.size, self.needed.size), -np.inf)
+        upper[np.arange(margin.size), margin] = self.bounds[margin]
+        ends = self.relaxed.first_ends(margin.size).astype(np.float32)
+        point = np.full(margin.size, np.nan)
+        return PhaseNodes(margin, upper, signs, dials, ends, margin, point)
 
     def _children(self, parents: PhaseNodes) -> PhaseNodes:
         """Split each node into the two phases of a neuron, or the parts of its range."""
@@ -277,17 +303,15 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         self.nodes += len(nodes)
         margin, upper = nodes.margin, nodes.upper.copy()
         ways = np.eye(self.needed.size)[margin]
-        rows = RowSlopes(self._relaxed, ways, nodes.dials, nodes.signs, nodes.ends)
+        rows = RowSlopes(self.relaxed, ways, nodes.dials, nodes.signs, nodes.ends)
         every = np.arange(len(nodes))
         goals = -self.needed[margin]
         found = lowered(rows, self.region, upper[every, margin], goals, steps)
-        if steps == _FEWER_STEPS:
+        if steps == _EXACT_STEPS and isinstance(self.region, NormBall):
             found = least(rows, self.region, found, goals, _EVALUATIONS)
         upper[every, margin], best, left = found.upper, found.dials, found.left
-        self._close(np.delete(upper, left, axis=0))
-        if self.proof is not None:
-            closed = np.delete(np.arange(len(nodes)), left)
-            self.proof.append(replace(nodes[closed], dials=best[closed]))
+        closed = np.delete(np.arange(len(nodes)), left)
+        self._shut(replace(nodes[closed], upper=upper[closed], dials=best[closed]))
         if not left.size:
             return
         values = self.tried.seen(rows.points)
@@ -298,19 +322,28 @@ class PhaseSearch(BoundSearch[PhaseNodes]):
         nodes = PhaseNodes(margin, upper, nodes.signs[left], best[left], ends, split, point)
         stuck = upper.max(axis=1) - self.tried.reached[margin] <= self.needed[margin]
         spent = split < 0
-        if steps in (_LAST_STEPS, _FEWER_STEPS) or not self._relaxed.count:
+        if steps in (_LAST_STEPS, _EXACT_STEPS) or not self.relaxed.count:
             stuck |= spent
         else:
             # one at a time: the highest point of a node is often a counterfactual
             last = np.flatnonzero(spent & ~stuck)
-            smooth = isinstance(self.region, NormBall) and self.region.norm == 2
-            longer = _FEWER_STEPS if smooth else _LAST_STEPS
+            # parts of ranges can be split for ever, as a rule
+            exact = isinstance(self.region, NormBall) and not self.relaxed.points
+            longer = _EXACT_STEPS if exact else _LAST_STEPS
             for place in last[np.argsort(-upper[last].max(axis=1), kind="stable")].tolist():
                 node = nodes[slice(place, place + 1)]
                 if self.tried.found or late():
                     self._open.push(node)
                 else:
                     self._bound(node, longer, late)
-        self._close(upper[stuck])
+        self._shut(nodes[stuck])
         self.stuck += int(stuck.sum())
         self._open.push(nodes[~(stuck | spent)])
+
+    def _shut(self, nodes: PhaseNodes) -> None:
+        """Close nodes with the bounds that they have."""
+        self._close(nodes.upper)
+        if self.nodes > self.most:
+            self.proof = None
+        if self.proof is not None and len(nodes):
+            self.proof.append(nodes)

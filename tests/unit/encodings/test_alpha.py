@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from tests.support.brute_force import _Affine
+from tests.support.brute_force_norms import _largest_l1, _largest_l2
 from tests.support.exact_values import assert_encloses, examples, inside, seeds
 from tests.support.random_networks import (
+    Layer,
     as_layers,
     boxed_graph,
     cube,
@@ -18,7 +21,10 @@ from tests.support.random_networks import (
     smooth_network,
 )
 from verix_encodings import Affine, Interval, Network, NormBall, Relu, alpha_bounds, crown_bounds
+from verix_encodings.alpha import least, lowered
+from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.crown import upper_form
+from verix_encodings.row_slopes import Layer as RowLayer, Relaxed, RowSlopes
 
 pytestmark = pytest.mark.usefixtures("matrix_storage")
 
@@ -145,3 +151,80 @@ def test_coefficients_that_overflow_leave_crowns_bounds() -> None:
     box = Interval(np.array([-1e-160]), np.array([1e-160]))
     for tight, wide in zip(alpha_bounds(network, box), crown_bounds(network, box), strict=True):
         assert np.all((wide.lower <= tight.lower) & (tight.upper <= wide.upper))
+
+
+def where_supposed(layers: tuple[Layer, ...], phases: list[IntArray]) -> _Affine:
+    """Return the network where all neurons have these ``phases``, 1 or -1, layer by layer."""
+    size = layers[0][0].shape[1]
+    A, b, walls, ends = np.eye(size), np.zeros(size), [np.zeros((0, size))], [np.zeros(0)]
+    for (matrix, bias), signs in zip(layers, [*phases, None], strict=True):
+        A, b = matrix @ A, matrix @ b + bias
+        if signs is not None:
+            walls.append(-signs[:, None] * A)
+            ends.append(signs * b)
+            A, b = np.where(signs[:, None] > 0, A, 0.0), np.where(signs > 0, b, 0.0)
+    return _Affine(A, b, np.concatenate(walls), np.concatenate(ends))
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("seed", range(12))
+def test_a_leaf_over_a_ball_is_bounded_by_its_maximum(seed: int, norm: int) -> None:
+    rng = np.random.default_rng(seed)
+    layers, centre = random_layers(rng, (5, 6, 4, 2)), np.full(5, 0.4)
+    network, ball = network_of(layers), NormBall(cube(5), centre, 0.35 * norm, norm)
+    relaxed = Relaxed.of(network, crown_bounds(network, ball))
+    exact, empty = 0, 0
+    for number in range(12):
+        inside = ball.farthest(rng.normal(size=5))
+        values = network.values(inside)
+        # at every third place phases are drawn, which no input has as a rule
+        hidden = [values[layer.source] for layer in relaxed.layers]
+        if number % 3 == 0:
+            hidden = [rng.normal(size=z.size) for z in hidden]
+        signs = np.concatenate(
+            [np.sign(z)[one.free] for z, one in zip(hidden, relaxed.layers, strict=True)]
+        )[None]
+        phases = [settled(relaxed, one, signs[0]) for one in relaxed.layers]
+        way = rng.normal(size=(1, 2))
+        piece = where_supposed(layers, phases)
+        largest = _largest_l1 if norm == 1 else _largest_l2
+        box = np.zeros(5), np.ones(5)
+        best = largest(way[0] @ piece.A, piece, centre, box, ball.radius)
+        best += float(way[0] @ piece.b)
+        dials = np.where(signs != 0, 0.0, relaxed.first_dials(1))
+        rows = RowSlopes(relaxed, way, dials, signs)
+        # just above the maximum, which nothing can prove, or far below it where there is none
+        goal = np.array([best + 1e-5 if np.isfinite(best) else -30.0])
+        found = least(rows, ball, lowered(rows, ball, np.array([np.inf]), goal, (0,)), goal, 300)
+        bound = float(found.upper[0])
+        assert bound >= best - 1e-9
+        if bound >= goal[0]:
+            # elsewhere in the ball a value is above the goal: nothing proves that none is
+            assert norm == 2
+            assert rows.reached()[0] >= goal[0]
+            continue
+        exact, empty = exact + np.isfinite(best), empty + np.isinf(best)
+    assert exact >= 6
+    assert empty >= 1
+
+
+def test_a_leaf_over_an_l1_ball_has_the_point_of_its_maximum() -> None:
+    network, ball = (
+        network_of(random_layers(np.random.default_rng(4), (5, 6, 4, 2))),
+        NormBall(cube(5), np.full(5, 0.4), 0.7, 1),
+    )
+    relaxed = Relaxed.of(network, crown_bounds(network, ball))
+    values = network.values(np.full(5, 0.45))
+    signs = np.concatenate([np.sign(values[one.source][one.free]) for one in relaxed.layers])[None]
+    rows = RowSlopes(relaxed, np.ones((1, 2)), np.zeros(signs.shape), signs)
+    goal = np.array([-30.0])
+    found = least(rows, ball, lowered(rows, ball, np.array([np.inf]), goal, (0,)), goal, 300)
+    assert found.upper[0] == pytest.approx(rows.reached()[0], abs=1e-7)
+    assert np.abs(rows.points[0] - ball.centre).sum() <= 0.7 + 1e-9
+
+
+def settled(relaxed: Relaxed, layer: RowLayer, signs: FloatArray) -> IntArray:
+    """Return the phase of each neuron of a layer: the one supposed, or the only one it has."""
+    result = np.where(relaxed.bounds[layer.source].lower >= 0, 1, -1)
+    result[layer.free] = signs[layer.places]
+    return result

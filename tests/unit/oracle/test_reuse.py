@@ -11,7 +11,7 @@ from milp_verix import Problem, explain
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.attacks import climb
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.reuse import first_memory
+from milp_verix.oracle.reuse import _moved, _rises, first_memory
 from milp_verix.problem.search import Search
 from tests.support.brute_force_cases import case, permutation
 from tests.support.digits_example import images, network
@@ -209,3 +209,31 @@ def test_worst_points_of_a_ball_are_climbed_side_by_side(norm: int) -> None:
         assert value == pytest.approx(network.evaluate(alone)[margin])
         assert value == pytest.approx(network.evaluate(point)[margin])
         assert np.linalg.norm(point - ball.centre, ord=norm) <= 0.7 + 1e-9
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+def test_features_that_move_in_one_batch_move_as_alone(norm: str) -> None:
+    epsilon = {"linf": 0.1, "l1": 0.8, "l2": 0.35}[norm]
+    posed = Problem(network(), images()[16], epsilon=epsilon, norm=norm)
+    found = explain(network(), images()[16], epsilon=epsilon, norm=norm)
+    with Oracle(posed) as oracle:
+        assert oracle.check(posed.features.coordinates(found.irrelevant)).holds
+        memory = oracle._memory_of(found.irrelevant, Deadline(100.0))
+    assert memory is not None
+    expected = memory.reached[:, None] + _rises(posed, memory)
+    moved = _moved(posed, memory, found.irrelevant, found.explanation, expected)
+    compared = 0
+    for feature in found.explanation:
+        region = posed.ball.region(posed.features.coordinates([*found.irrelevant, feature]))
+        alone = []
+        for margin in np.argsort(-expected[:, feature], kind="stable"):
+            point = region.farthest(memory.gradients[margin])
+            if norm == "linf":
+                group = posed.features.groups[feature]
+                ends, point = point[group], memory.points[margin].copy()
+                point[group] = ends
+            if expected[margin, feature] > 0 and memory.network.evaluate(point)[margin] > 0:
+                alone.append(point)
+        np.testing.assert_allclose(moved[feature], alone, atol=1e-9)
+        compared += len(alone)
+    assert compared > 10
