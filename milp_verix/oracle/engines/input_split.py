@@ -216,7 +216,10 @@ class BoxSearch(BoundSearch[Scored]):
 
 
 _WORTH_SPLITTING = 20_000  # of a network whose boxes are worth splitting; not measured
-_STUCK = "no split proves it: the worst margin, {:.2e}, is so close to zero, or to a jump"
+_STUCK = (
+    "no split proves it: the worst margin, {:.2e}, is so close to zero beside the tolerance, or to a "
+    "jump"
+)
 
 
 class InputSplit(BoundsEngine):
