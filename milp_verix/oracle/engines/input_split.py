@@ -217,8 +217,8 @@ class BoxSearch(BoundSearch[Scored]):
 
 _WORTH_SPLITTING = 20_000  # of a network whose boxes are worth splitting; not measured
 _STUCK = (
-    "no split proves it: the worst margin, {:.2e}, is so close to zero beside the tolerance, or to a "
-    "jump"
+    "no split proves it: the worst margin, {:.2e}, is so close to zero beside the tolerance, or to "
+    "a jump"
 )
 
 
