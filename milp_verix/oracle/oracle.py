@@ -6,12 +6,10 @@ them (:mod:`~milp_verix.oracle.engines.programs`, one margin after the other), a
 ``split``, ``beta`` and ``leaves``. ``docs/extending.md`` has the way of a check.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partialmethod
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -90,7 +88,7 @@ class Oracle:
         # a counterfactual just beyond the set that is proven next: inside it, little is worse
         self._beyond: NDArray[Any] | None = None
         # high points of larger sets, at which attacks begin, too
-        self._high: deque[FloatArray] = deque(maxlen=_MOST_HIGH)
+        self._high: list[FloatArray] = []
         self._bounds: Bounds | None = None
         self._portfolio = portfolio_for(problem, search)
 
@@ -251,16 +249,16 @@ class Oracle:
         found = dict(
             attacked(
                 *(self.problem, margins, starts, irrelevant, features),
-                beyond=[*self._high],
+                beyond=self._high,
                 late=deadline.passed,
             )
         )
         self.effort += watch.read() + Effort(flips=len(found))
         return found
 
-    def remember(self, points: Iterable[FloatArray]) -> None:
+    def remember(self, points: Sequence[FloatArray]) -> None:
         """Begin later attacks at inputs of the whole ball, too, the first of which matter most."""
-        self._high.extend(reversed([*islice(points, _MOST_HIGH)]))
+        self._high = [*points, *self._high][:_MOST_HIGH]
 
     def headroom(self, irrelevant: Sequence[int]) -> Headroom | None:
         """Return what the set proven last leaves; None for another set, for L1 and L2."""
@@ -421,7 +419,7 @@ class Oracle:
             points |= decision.points
             effort += verdict.effort
             if not verdict.holds:
-                self.remember(points[margin] for margin in claim.open_.tolist() if margin in points)
+                self.remember([points[m] for m in claim.open_.tolist() if m in points])
                 return replace(verdict, effort=effort)
             stage = verdict.stage
         elif claim.open_.size:

@@ -231,8 +231,9 @@ class Walk:
             left = {*changed.tolist()}.difference(self.state.irrelevant)
             if len(left) == 1 and not left.isdisjoint(self._open):
                 self._keep({left.pop(): verdict})
-            beyond.append((len(left), point))
-        self.oracle.remember(point for _, point in sorted(beyond, key=itemgetter(0)))
+            else:  # one that has decided its feature leads to no other
+                beyond.append((len(left), point))
+        self.oracle.remember([point for _, point in sorted(beyond, key=itemgetter(0))])
         self.last_attack()
 
     @property
