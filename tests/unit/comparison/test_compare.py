@@ -161,6 +161,7 @@ def test_by_default_all_that_are_installed_run(monkeypatch: pytest.MonkeyPatch) 
     assert {name for name in SOLVERS if why_not(name) is None} <= ran
 
 
+@pytest.mark.usefixtures("unattacked")
 @pytest.mark.slow
 def test_an_undecided_feature_is_no_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "shy", at_call(0, no_idea))

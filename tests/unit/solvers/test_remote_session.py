@@ -18,6 +18,7 @@ import pytest
 from milp_verix import Answer, Tolerances, check, explain
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.searches.strategies import Walk
 from milp_verix.solvers import SolveStatus, Targets, remote_session as remote
 from milp_verix.solvers.remote_session import RemoteSession
 from tests.support.misbehaving_processes import Odd
@@ -267,8 +268,9 @@ def test_an_explanation_goes_on(
         return sessions[-1]
 
     monkeypatch.setattr(sys.modules["milp_verix.oracle.engines.programs"], "open_session", opening)
-    # attacks need no solver, and would decide the features that the solver leaves open
+    # attacks, and counterfactuals of what counts needed features, would decide what is left open
     monkeypatch.setattr(Oracle, "attacked", lambda *_: {})
+    monkeypatch.setattr(Walk, "settle_known", lambda *_: None)
     found = explain(network, x, **options)
     for session in sessions:
         session._end()
