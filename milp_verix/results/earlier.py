@@ -64,12 +64,11 @@ class Earlier(_EarlierAnswer[Explanation]):
     """An earlier ``result`` of a question, with all in it that stands without a proof.
 
     ``counterfactuals`` are those that a replay confirmed; they stand if the features in
-    ``result.irrelevant`` may be free. ``scenarios`` are points of the ball of all features, shape
-    (N, d), in float64.
+    ``result.irrelevant`` may be free. ``scenarios`` are points of the ball of all features.
     """
 
     counterfactuals: Mapping[int, Verdict]
-    scenarios: NDArray[np.float64]
+    scenarios: tuple[NDArray[Any], ...]
 
     def bound_for(self, costs: FloatArray, must: Sequence[int], must_not: Sequence[int]) -> float:
         """Return the lower bound that it tells where that is about the same objective, else zero.
@@ -163,10 +162,8 @@ def earlier_explanation(given: EarlierResult, problem: ProblemData) -> Earlier:
         if stands(problem, [*result.irrelevant, feature], found)
     }
     everything = np.arange(problem.x.size)
-    points = [point.reshape(-1) for point in result.scenarios]
-    inside = [p.astype(np.float64) for p in points if problem.ball.contains(p, everything)]
-    scenarios = np.array(inside).reshape(len(inside), problem.x.size)
-    return Earlier(result, counterfactuals, scenarios)
+    inside = (p for p in result.scenarios if problem.ball.contains(p.reshape(-1), everything))
+    return Earlier(result, counterfactuals, tuple(inside))
 
 
 def earlier_result(given: Any, kind: type[AnyResult], problem: ProblemData) -> AnyResult:

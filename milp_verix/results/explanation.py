@@ -50,8 +50,11 @@ class Explanation(Certified, Drawn, Result):
         traversal: Name of the traversal, or None.
         must: Features that the explanation had to have.
         must_not: Features that it could not have.
-        scenarios: Inputs of the ball of all features on which the bound of an unfinished search
-            rests: another search may begin with them.
+        scenarios: Inputs of the ball of all features on which the lower bound rests: another search
+            may begin with them.
+        bound_cases: The cases in which a search proved the lower bound over the scenarios, each
+            before its halves: ``""`` is one that it did not split, ``"12"`` one where feature 12
+            is out, then in, ``"3:2:17"`` one where phase 17 of node 2 is 0, then 1, in scenario 3.
     """
 
     __module__ = "milp_verix"  # so pickles stay readable wherever this file goes
@@ -75,6 +78,7 @@ class Explanation(Certified, Drawn, Result):
     must: FeatureSet = ()
     must_not: FeatureSet = ()
     scenarios: tuple[Points, ...] = ()
+    bound_cases: tuple[str, ...] = ()
     needed: Count = 0
 
     def __post_init__(self) -> None:

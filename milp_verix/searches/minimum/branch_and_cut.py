@@ -15,18 +15,23 @@ then a covering problem with few rows, whose relaxation is hardly below its opti
 """
 
 import heapq
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.verdict import SearchEffort
-from milp_verix.searches.minimum.enumeration import NodeEnumeration
-from milp_verix.searches.minimum.minimum_search import MinimumSearch
-from milp_verix.searches.minimum.relaxation import (
+from milp_verix.searches.minimum.bound_cases import (
     NO_FIXINGS,
-    ConstraintPool,
     Fixings,
+    read_cases,
+    stored_cases,
+)
+from milp_verix.searches.minimum.enumeration import NodeEnumeration
+from milp_verix.searches.minimum.minimum_search import Ground, MinimumSearch
+from milp_verix.searches.minimum.relaxation import (
+    ConstraintPool,
     NodeSolution,
     Relaxation,
     Restriction,
@@ -52,12 +57,14 @@ class BranchNode:
 
 def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
     """Return the master with its first scenarios; None if ``search`` finds no first scenario."""
-    if not (first := search.first_scenarios()):
+    # the cases of an earlier search name its scenarios by their numbers
+    known = [search.separator.scenario(delta) for delta in search.scenarios.T]
+    if not (first := known or search.first_scenarios()):
         return None
     pool = ConstraintPool(search.perturbations)
     pool.add(first)
-    pool.add(map(search.separator.scenario, search.scenarios.T))
-    return BranchAndCut(search, Relaxation(lp, pool, search.incumbent.objective, search.limits))
+    relaxation = Relaxation(lp, pool, search.incumbent.objective, search.limits)
+    return BranchAndCut(search, relaxation, search.ground.cases, search.ground.bound)
 
 
 class BranchAndCut:
@@ -65,13 +72,26 @@ class BranchAndCut:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, search: MinimumSearch, relaxation: Relaxation) -> None:
+    def __init__(
+        self,
+        search: MinimumSearch,
+        relaxation: Relaxation,
+        cases: Sequence[str] = (),
+        reached: float = np.inf,
+    ) -> None:
         self._incumbent, self._limits = search.incumbent, search.limits
         self._separator, self._proposals = search.separator, search.proposals
         self._enumeration = NodeEnumeration(search.incumbent, search.limits, search.until)
         self._attainable = search.incumbent.objective.attainable
-        self._relaxation, self._nodes = relaxation, 0
-        self._open = [BranchNode(0.0, 0, 0)]
+        self._relaxation, self._reached = relaxation, reached
+        self._splits, leaves = read_cases(cases, relaxation.names)
+        self._nodes = len(self._splits)
+        # one behind the other in the tree, programs differ least
+        self._again = [
+            BranchNode(0.0, -fixings[0].size, number, fixings)
+            for number, fixings in reversed(leaves.items())
+        ]
+        self._open = [] if self._again else [BranchNode(0.0, 0, 0)]
         self._active: BranchNode | None = None
         self._closed = np.inf
 
@@ -79,11 +99,17 @@ class BranchAndCut:
     def bound(self) -> float:
         """A lower bound on explanations cheaper than the incumbent, infinite without any."""
         active = [self._active] if self._active else []
-        return min([self._closed, *(node.bound for node in [*active, *self._open[:1]])])
+        nodes = [*active, *self._open[:1], *self._again[:1]]
+        return min([self._closed, *(node.bound for node in nodes)])
 
     @property
     def done(self) -> bool:
-        return not self._open or self._open[0].bound >= self._incumbent.cutoff
+        return not self._again and (not self._open or self._open[0].bound >= self._incumbent.cutoff)
+
+    def kept(self) -> Callable[[], Ground]:
+        splits, names = self._splits.copy(), self._relaxation.names
+        inputs = self._separator.inputs()
+        return lambda: Ground(inputs(), stored_cases(splits, names))
 
     @property
     def effort(self) -> SearchEffort:
@@ -93,11 +119,28 @@ class BranchAndCut:
 
     def step(self, deadline: Deadline) -> None:
         # set before the pop, so that Ctrl-C between the two cannot lose the node
-        self._active = node = self._open[0]
-        heapq.heappop(self._open)
-        for replacement in self._replacements(node, deadline):
+        if again := bool(self._again):
+            self._active = node = self._again[-1]
+            self._again.pop()
+        else:
+            self._active = node = self._open[0]
+            heapq.heappop(self._open)
+        replacements = (self._bounded if again else self._replacements)(node, deadline)
+        for replacement in replacements:
             heapq.heappush(self._open, replacement)
         self._active = None
+
+    def _bounded(self, node: BranchNode, deadline: Deadline) -> list[BranchNode]:
+        """Bound a node of an earlier search again, as far as that search; none if it is closed."""
+        cutoff, relaxation = self._incumbent.cutoff, self._relaxation
+        solution = relaxation.solve(node.fixings, min(cutoff, self._reached), deadline)
+        if solution.late:
+            return [node]
+        node = replace(node, bound=max(node.bound, self._attainable(solution.bound)))
+        if node.bound >= cutoff:
+            return self._close(node.bound)
+        sets = relaxation.restriction_by(node.fixings, solution.fixings)
+        return [] if self._refuted(solution, sets) else [node]
 
     def _replacements(self, node: BranchNode, deadline: Deadline) -> list[BranchNode]:
         """Return nodes that together hold every cheaper explanation of ``node``."""
@@ -146,6 +189,7 @@ class BranchAndCut:
         columns = np.concatenate([node.fixings[0], further, [column]])
         values = np.concatenate([node.fixings[1], at])
         number, height = 2 * self._nodes, node.height - 1
+        self._splits[node.number] = column, number
         fixings = ((columns, np.append(values, end)) for end in (0.0, 1.0))
         return [
             replace(node, height=height, number=number + end, fixings=fixed)

@@ -11,6 +11,7 @@ from math import ceil
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline, Limit, elapsed_work
 from milp_verix.base.errors import InputError, SolverError
@@ -24,17 +25,13 @@ from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import budget_bound
 from milp_verix.searches.contrast_cover import ContrastCover
 from milp_verix.searches.explain_search import explanation_of, resumption
-from milp_verix.searches.minimum.explainer import (
-    Explainer,
-    features_in,
-    points_of,
-)
+from milp_verix.searches.minimum.bound_cases import read_cases
+from milp_verix.searches.minimum.explainer import Explainer, features_in
 from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.minimum.separation import Separator
 from milp_verix.searches.runner import AnytimeSearch
-from verix_encodings.arrays import FloatArray
 from verix_encodings.encoding import Constraint
 from verix_encodings.work import worked
 
@@ -42,6 +39,18 @@ _QUICK = "first lower bound"
 _FIRST, _BOUND = "first explanation", "lower bound"
 _BETTER, _POINTS = "better explanations", "counterfactuals"
 _ROUNDING = 1e-6  # of a lower bound, before it is rounded up to whole features
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What a lower bound rests on: inputs of the ball, and cases (:mod:`.bound_cases`).
+
+    ``bound`` is the bound that an earlier search tells, infinite if it tells none.
+    """
+
+    scenarios: tuple[NDArray[np.floating], ...] = ()
+    cases: tuple[str, ...] = ()
+    bound: float = np.inf
 
 
 class Master(Protocol):
@@ -62,6 +71,9 @@ class Master(Protocol):
     @property
     def effort(self) -> SearchEffort:
         """The programs, nodes and iterations spent on the bound so far."""
+
+    def kept(self) -> Callable[[], Ground]:
+        """Return what tells what the bound so far rests on, at any later time."""
 
     def step(self, deadline: Deadline) -> None:
         """Do one step, which ends at ``deadline`` at the latest."""
@@ -87,7 +99,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
     is needed, and returns None if no bound is left to raise. ``lower_bound`` is proven, and
-    ``scenarios``, (d, N), are those of an earlier search. The search
+    ``ground`` is that of an earlier search, whose ``scenarios`` are moves, (d, N). The search
     ends at the deadline ``until``; the last seconds before the request's are for counterfactuals.
     """
 
@@ -127,6 +139,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self.separator = Separator(self.incumbent, limits, self.until)
         self._explainer = Explainer(self.incumbent)
         self.lower_bound = 0.0
+        self.ground = Ground()
+        self._raising: Master | None = None
         self.scenarios = np.zeros((self.perturbations.centre.size, 0))
         self._earlier: Earlier | None = None
         self._of_earlier: tuple[str, ...] = ()
@@ -135,7 +149,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         self._shown: tuple[float, float] | None = None
         self._saved = self._rounds = 0
         self._notes: tuple[str, ...] = ()
-        self._effort = SearchEffort(name)
+        self._effort, self._by_scenarios = SearchEffort(name), name != "hitting sets"
         self._spent: dict[str, float] = {}
 
     @property
@@ -169,11 +183,12 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         """Begin with what ``earlier`` found.
 
         Its explanation is the first incumbent once its claim is proven again
-        (:func:`.resumption`). Its scenarios are points of the ball: they hold for all costs, and
-        need no trust. A lower bound has no short proof: the search proves its own, and a note tells
-        the earlier one.
+        (:func:`.resumption`). Its scenarios are points of the ball, and its cases cover all sets:
+        they hold for all costs, and need no trust. The search bounds each case again before it
+        splits another; a note tells a bound that it has not reached.
         """
         objective, incumbent, result = self._objective, self.incumbent, earlier.result
+        read_cases(result.bound_cases, {})  # refused before any work
         sets = features_in(objective.must), features_in(objective.must_not)
         same = earlier if (result.must, result.must_not) == sets else None
         with self._stage(_FIRST):
@@ -181,13 +196,17 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             resumed = resumption(same, self._oracle, self.until, limit, result.must)
             if resumed.traversal is not None:
                 incumbent.take_traversal(resumed.traversal)
-            self.scenarios = (earlier.scenarios - self.perturbations.centre).T
+            told = earlier.bound_for(objective.prices, *sets) / objective.unit
+            self.ground = Ground(earlier.scenarios, result.bound_cases, told or np.inf)
             incumbent.adversary.remember_last(earlier.counterfactuals.values())
-            incumbent.adversary.remember(self.scenarios)
+            if self._by_scenarios and earlier.scenarios:
+                inputs = np.array([point.reshape(-1) for point in earlier.scenarios], np.float64)
+                self.scenarios = (inputs - self.perturbations.centre).T
+                incumbent.adversary.remember(self.scenarios)
         self._earlier, self._of_earlier = earlier, resumed.order.notes
         if resumed.traversal is not None:
             # a search that had scenarios had found a first explanation
-            self._advanced = self.scenarios.size > 0
+            self._advanced = bool(earlier.scenarios)
             self._explainer.go_on(resumed.traversal, first=not self._advanced)
 
     def _search(self) -> None:
@@ -281,7 +300,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     def raise_bound(self) -> None:
         """Let a master raise the bound until it reaches the cutoff, or time is up."""
         with self._stage(_BOUND):
-            raising = self._master(self) if self.open else None
+            self._raising = raising = self._master(self) if self.open else None
             if raising is not None:
                 try:
                     rounds = 0
@@ -294,6 +313,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 finally:
                     self._raise(raising.bound)
                     self._notes, self._effort = raising.notes, raising.effort
+                    self.ground, self._raising = raising.kept()(), None
                     raising.close()
         if self.lower_bound < self.incumbent.cutoff:
             self.until.require_time()
@@ -315,13 +335,19 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def _snapshot(self) -> Callable[[], Explanation]:
         order, traversal = self._explainer.snapshot()
-        seconds, bound, scenarios = self._request.elapsed, self.lower_bound, self.separator.known
+        seconds, bound, kept = self._request.elapsed, self.lower_bound, self._kept()
 
         def build() -> Explanation:
             found = explanation_of(order, traversal, self._oracle, seconds)
-            return self._completed(found, bound, scenarios)
+            return self._completed(found, bound, kept())
 
         return build
+
+    def _kept(self) -> Callable[[], Ground]:
+        if self._raising is not None:
+            return self._raising.kept()
+        ground = self.ground
+        return lambda: ground
 
     def result(self) -> Explanation:
         """Return the best explanation with its counterfactuals and the lower bound."""
@@ -332,12 +358,10 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             order, traversal = self._explainer.final(deadline)
         best = explanation_of(order, traversal, self._oracle, self._request.elapsed)
         best = replace(best, statistics=self._statistics(best.statistics))
-        return self._completed(best, self.lower_bound, self.separator.known)
+        return self._completed(best, self.lower_bound, self.ground)
 
-    def _completed(
-        self, best: Explanation, bound: float, scenarios: tuple[FloatArray, ...]
-    ) -> Explanation:
-        """Return an explanation with costs, notes, lower bound and, if unproven, scenarios."""
+    def _completed(self, best: Explanation, bound: float, ground: Ground) -> Explanation:
+        """Return an explanation with costs, notes, lower bound and what that rests on."""
         objective = self._objective
         bound *= objective.unit
         costs = None if objective.equal else tuple(map(_plain, objective.prices.tolist()))
@@ -353,10 +377,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             note = note_on_bound(stored_bound, bound, best.cost, earlier.author)
             notes += () if note is None else (note,)
         # the checks may have left the same note
-        best = replace(best, notes=tuple(dict.fromkeys(notes)))
-        if best.proven:
-            return best
-        return replace(best, scenarios=points_of(self._oracle.problem, scenarios))
+        notes = tuple(dict.fromkeys(notes))
+        return replace(best, notes=notes, scenarios=ground.scenarios, bound_cases=ground.cases)
 
     def _statistics(self, checks: Statistics) -> Statistics:
         spent = {_QUICK: 0.0, _FIRST: 0.0, _BOUND: 0.0, **self._spent}
@@ -387,7 +409,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def _show(self, rounds: int) -> None:
         """Report cost and bound if either has changed; save them, and new scenarios."""
-        costs, scenarios = self._costs, len(self.separator.known)
+        costs, scenarios = self._costs, self.separator.made
         if (costs, scenarios) != (self._shown, self._saved):
             self.save()
         if costs != self._shown:

@@ -12,13 +12,13 @@ order, how much fixing the phase raises the bound.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.problem.objective import Objective
+from milp_verix.searches.minimum.bound_cases import NO_FIXINGS, Fixings, column_names
 from milp_verix.searches.minimum.incumbent import is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
@@ -55,12 +55,6 @@ class ConstraintPool:
         if any(1.0 - selection[cover.features].sum() > _VIOLATED for cover in covers):
             return True
         return bool(np.any(p.margins_at(p.weight(selection), self.deltas) > _VIOLATED))
-
-
-Fixings: TypeAlias = tuple[IntArray, FloatArray]
-"""Columns of a program, and the value, 0 or 1, at which each is fixed."""
-
-NO_FIXINGS: Fixings = (np.zeros(0, dtype=np.intp), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,6 +186,11 @@ class Relaxation:
         self._branching = PhaseBranching(self._now.program, self._features.size)
         self.lp.extend(self._now.program)
         self.lp.set_cost(self._now.cost)
+
+    @property
+    def names(self) -> dict[int, str]:
+        """How stored cases name the columns that branching fixes."""
+        return column_names(self._now.program, self.pool.constraints)
 
     def worst_phase(self, solution: NodeSolution, fixings: Fixings) -> int | None:
         """Return the phase to branch on, as a column; None if the rows of each allow 0 or 1."""

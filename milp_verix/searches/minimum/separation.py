@@ -6,11 +6,14 @@ a worse perturbation. A scenario may fail to exclude the set, since its encoding
 the set comes back, a cover excludes it.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline
+from milp_verix.searches.minimum.explainer import points_of
 from milp_verix.searches.minimum.incumbent import Incumbent, is_whole
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import crown_bounds
@@ -55,10 +58,15 @@ class Separator:
         found = self._incumbent.decide(selection > 0.5, self._deadline).delta
         return [] if found is None else [self._cover(selection) or self.scenario(found)]
 
+    def inputs(self) -> Callable[[], tuple[NDArray[np.floating], ...]]:
+        """Return what makes the inputs of the network that the scenarios made so far lead to."""
+        deltas, problem = tuple(self._perturbations.values()), self._incumbent.oracle.problem
+        return partial(points_of, problem, deltas)
+
     @property
-    def known(self) -> tuple[FloatArray, ...]:
-        """The perturbations of all scenarios made so far, shape (d,) each."""
-        return tuple(self._perturbations.values())
+    def made(self) -> int:
+        """The number of scenarios made so far."""
+        return len(self._perturbations)
 
     @property
     def _worth(self) -> float:

@@ -27,16 +27,17 @@ contrastive set is the changed features of a counterfactual, as many put back as
 allow: to prove it minimal by checks takes longer than the rounds that this saves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline
 from milp_verix.base.errors import InputError, SolverError, require_one_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
-from milp_verix.oracle.verdict import SearchEffort
+from milp_verix.oracle.verdict import SearchEffort, violated_by
 from milp_verix.problem.features import CostsLike
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import make_objective
@@ -46,7 +47,12 @@ from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.plain_counterfactuals import with_plain_counterfactuals
 from milp_verix.searches.minimum.branch_and_cut import branch_and_cut
-from milp_verix.searches.minimum.minimum_search import Master, MinimumProgress, MinimumSearch
+from milp_verix.searches.minimum.minimum_search import (
+    Ground,
+    Master,
+    MinimumProgress,
+    MinimumSearch,
+)
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, extend
@@ -61,12 +67,13 @@ _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
     """Return the master with its first scenario; None if ``search`` finds no first scenario."""
-    if not (first := search.first_scenarios()):
+    known = [search.separator.scenario(delta) for delta in search.scenarios.T]
+    # further scenarios at once would bring more phases than a solver needs
+    if not (first := known or search.first_scenarios()[:1]):
         session.close()
         return None
     master = MipMaster(search, session)
-    # further scenarios at once would bring more phases than a solver needs
-    master.extend(first[:1])
+    master.extend(first)
     return master
 
 
@@ -103,6 +110,10 @@ class MipMaster(_Rounds):
     def effort(self) -> SearchEffort:
         work = self._nodes, self._programs, self._iterations
         return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
+
+    def kept(self) -> Callable[[], Ground]:
+        inputs = self._separator.inputs()
+        return lambda: Ground(inputs())
 
     def step(self, deadline: Deadline) -> None:
         """Solve the program, and add a scenario that its set does not survive; end in trouble."""
@@ -188,6 +199,22 @@ class HittingSets(_Rounds):
         self._clauses += [Clause(any_of=frozenset([f])) for f in always]
         self._clauses += [Clause(not_all_of=frozenset([f])) for f in sorted(self._never)]
         self._given, self._rounds = len(self._clauses), 0
+        self._know(search.ground.scenarios)
+
+    def _know(self, inputs: Iterable[NDArray[np.floating]]) -> None:
+        """Begin with the contrastive sets of ``inputs`` that change the prediction."""
+        problem, subsets = self._subsets.problem, self._subsets
+        for point in inputs:
+            outputs = problem.network.outputs_at(point)
+            if problem.question.changed(outputs):
+                verdict = subsets.learn(violated_by(problem.question, point, outputs))
+                if verdict.violated:
+                    self._clauses.append(Clause(any_of=subsets.changed(verdict)))
+
+    def kept(self) -> Callable[[], Ground]:
+        known = [*self._subsets.contrasts.values()]
+        shape = self._subsets.problem.network.input_shape
+        return lambda: Ground(tuple(verdict.point.reshape(shape) for verdict in known))
 
     @property
     def effort(self) -> SearchEffort:
