@@ -4,12 +4,13 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.segment import Segment
@@ -82,6 +83,49 @@ class Terminal(Console):
             yield Segment(text, part.style, part.control)
 
 
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The result that stood in a file ``before`` a search that goes on from it writes there.
+
+    ``before`` is None where the search writes elsewhere.
+    """
+
+    before: Any = None
+
+    @classmethod
+    def of(cls, path: Path | None, resumed: Any) -> "Continued":
+        """Read what stands in ``path`` if it is what is ``resumed``."""
+        if path is None or not isinstance(resumed, str | Path):
+            return cls()
+        with suppress(InputError, OSError, KeyError):  # the search refuses the file
+            if path.samefile(resumed):
+                from milp_verix.results.json_format import KINDS, load, read_data
+
+                return cls(load(path, KINDS[read_data(path)[0]["kind"]]))
+        return cls()
+
+    def loses(self, found: Any) -> bool:
+        """Return whether ``found`` has a smaller bound or costs more, for the same objective."""
+
+        def ends(result: Any) -> tuple[float, float]:
+            cost = result.cost
+            return getattr(result, "lower_bound", None) or 0, np.inf if cost is None else cost
+
+        before = self.before
+        if type(found) is not type(before) or not hasattr(before, "cost"):
+            return False
+        same = all(getattr(found, n, 0) == getattr(before, n, 0) for n in ("costs", *_SETS))
+        (bound, cost), (reached, paid) = ends(found), ends(before)
+        return same and (bound < reached or cost > paid)
+
+    def better(self, found: Any) -> Any:
+        """Return what the file is to hold: what it held where ``found`` loses some of it."""
+        return self.before if self.loses(found) else found
+
+
+_SETS = ("must", "must_not")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
     """Destinations of the result of a command; checked before anything is computed."""
@@ -99,15 +143,24 @@ class Delivery:
 
             plot_format(picture)
 
-    def deliver(self, result: Any) -> None:
-        """Write, print and draw the result; if one of these fails, the others are still done."""
+    def deliver(self, result: Any, continued: Continued = Continued()) -> None:
+        """Write, print and draw the result; if one of these fails, the others are still done.
+
+        A file in which the search was ``continued`` keeps what was better there.
+        """
         with ExitStack() as last_first:
             if (picture := vars(self).get("plot_path")) is not None:
                 last_first.callback(result.plot, picture)
             if not self.quiet:
                 last_first.callback(lambda: Terminal().print(result.summary()))
             if self.json_path is not None:
-                last_first.callback(result.to_json, self.json_path)
+                last_first.callback(continued.better(result).to_json, self.json_path)
+                if continued.loses(result):
+                    Terminal(stderr=True, soft_wrap=True).print(
+                        f"{self.json_path} keeps the earlier result: this run did not come as far; "
+                        "give it more time",
+                        markup=False,
+                    )
 
 
 @dataclass(frozen=True, kw_only=True)

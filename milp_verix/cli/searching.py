@@ -18,6 +18,7 @@ from milp_verix.base.number_text import counted, down, up
 from milp_verix.cli.app import COMMANDS
 from milp_verix.cli.call_options import CallOptions, GivenOptions
 from milp_verix.cli.delivery import (
+    Continued,
     Delivery,
     DrawnDelivery,
     ProvenDelivery,
@@ -62,15 +63,18 @@ class _Command:
             question = question_of(case, given)
             question = replace(question, notes=(*question.notes, *self.prepared(question)))
             search = getattr(question.problem, given.options.call)
+            file = Continued.of(delivery.json_path, question.own.get("resume"))
             with (
                 self.progress(errors) as show,
-                autosaving(delivery.json_path, errors, question.noted) as save,
+                autosaving(
+                    delivery.json_path, errors, lambda so_far: file.better(question.noted(so_far))
+                ) as save,
             ):
                 found = search(**question.own, search=given.search, progress=show, snapshots=save)
             found, check = question.noted(found), ""
             if isinstance(delivery, ProvenDelivery):
                 found, check = certified(found, question.problem.network, delivery.certificate_path)
-            delivery.deliver(found)
+            delivery.deliver(found, file)
             if check and not delivery.quiet:
                 typer.echo(check)
         if self.lines is not None and not delivery.quiet and not sys.stdout.isatty():
