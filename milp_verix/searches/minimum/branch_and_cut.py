@@ -85,7 +85,7 @@ class BranchAndCut:
         self._attainable = search.incumbent.objective.attainable
         self._relaxation, self._reached = relaxation, reached
         self._splits, leaves = read_cases(cases, relaxation.names)
-        self._nodes = len(self._splits)
+        self._nodes = self._earlier = len(self._splits)
         # one behind the other in the tree, programs differ least
         self._again = [
             BranchNode(0.0, -fixings[0].size, number, fixings)
@@ -114,7 +114,7 @@ class BranchAndCut:
     @property
     def effort(self) -> SearchEffort:
         lp, scenarios = self._relaxation.lp, self._relaxation.pool.deltas.shape[1]
-        work = self._nodes, lp.programs, lp.iterations
+        work = self._nodes - self._earlier, lp.programs, lp.iterations
         return SearchEffort("tree", self._separator.rounds, scenarios, *work)
 
     def step(self, deadline: Deadline) -> None:

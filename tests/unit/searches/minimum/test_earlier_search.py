@@ -10,7 +10,9 @@ import pytest
 
 from milp_verix import Answer, Explanation, InputError, Verdict, explain, minimum
 from milp_verix.oracle.oracle import Oracle
+from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
 from milp_verix.searches.minimum.explainer import Explainer
+from milp_verix.searches.minimum.minimum_search import MinimumSearch
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
@@ -52,7 +54,6 @@ def test_a_search_goes_on_from_any_moment_to_the_same_minimum(
         assert again.size == again.lower_bound == least
         assert problem.brute.holds(again.irrelevant)
         assert_sound(again, problem.network(tmp_path), problem.x)
-        assert again.scenarios == ()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -154,8 +155,6 @@ def test_scenarios_are_points_of_the_ball_that_come_back_from_json() -> None:
     x = images()[15]
     whole = minimum(network(), x, epsilon=0.15, snapshots=kept.append)
     assert whole.proven
-    assert whole.scenarios == ()
-    assert '"scenarios": []' in whole.to_json()
     (*_, part) = (found for snapshot in kept if (found := snapshot()).scenarios)
     back = Explanation.from_json(part.to_json())
     assert len(back.scenarios) == len(part.scenarios) > 0
@@ -164,6 +163,65 @@ def test_scenarios_are_points_of_the_ball_that_come_back_from_json() -> None:
         assert np.abs(here.astype(float) - x.astype(float)).max() <= 0.15
     again = minimum(network(), x, epsilon=0.15, resume=back)
     assert (again.size, again.lower_bound) == (whole.size, whole.lower_bound)
+
+
+def no_split(*_: Any) -> Any:
+    raise AssertionError("a case was split")
+
+
+@pytest.mark.parametrize("way", ["tree", "hitting sets"])
+@pytest.mark.parametrize("seed", range(0, 60, 20))
+def test_a_proven_minimum_stays_one_without_another_step(
+    seed: int, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Explainer, "first", begin_with_everything)
+    monkeypatch.setattr(MinimumSearch, "_bound_at_once", lambda _: None)
+    problem = case(seed)
+    net, path = problem.network(tmp_path), tmp_path / "earlier.json"
+    options = {**problem.options, **WAYS[way]}
+    whole = minimum(net, problem.x, **options)
+    whole.to_json(path)
+    monkeypatch.setattr(BranchAndCut, "_replacements", no_split)
+    again = minimum(net, problem.x, **options, resume=path)
+    assert again.proven
+    assert again.explanation == whole.explanation
+    assert again.bound_cases == whole.bound_cases
+    assert again.statistics.search is not None
+    assert again.statistics.search.rounds <= 1
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_whatever_an_earlier_tree_splits_it_covers_every_set(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Explainer, "first", begin_with_everything)
+    monkeypatch.setattr(MinimumSearch, "_bound_at_once", lambda _: None)
+    problem = case(seed)
+    net = problem.network(tmp_path)
+    whole = minimum(net, problem.x, **problem.options, master="tree")
+    count, rng = len(problem.groups), np.random.default_rng([seed, 53])
+    known = sorted({name for name in whole.bound_cases if ":" in name})
+    names = [*map(str, range(count)), *known, "7:0:3", "no phase"]
+
+    def tree(depth: int) -> tuple[str, ...]:
+        if depth == 0 or rng.random() < 0.2:
+            return ("",)
+        return (str(rng.choice(names)), *tree(depth - 1), *tree(depth - 1))
+
+    # all features: no set is known but these
+    begun = replace(unproven(problem, tmp_path, 0), scenarios=whole.scenarios)
+    again = minimum(
+        *(net, problem.x), **problem.options, resume=replace(begun, bound_cases=tree(5))
+    )
+    assert again.proven
+    assert again.size == again.lower_bound == fewest(problem)
+
+
+@pytest.mark.parametrize("cases", [("", ""), ("1",), ("1", ""), ("1", "", "", "")])
+def test_cases_that_are_no_tree_are_refused(cases: tuple[str, ...]) -> None:
+    whole = minimum(network(), images()[15], epsilon=0.1)
+    with pytest.raises(InputError, match="resume: the cases of the lower bound are no tree"):
+        minimum(network(), images()[15], epsilon=0.1, resume=replace(whole, bound_cases=cases))
 
 
 @pytest.mark.slow
