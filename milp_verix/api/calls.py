@@ -178,9 +178,9 @@ def minimum(
         snapshots: called as by :func:`milp_verix.explain`; features without a known counterfactual
             are unknown in these results.
         resume: as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation is
-            the first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of
-            an unproven minimum are kept. Its lower bound is no proof: the search proves its own,
-            and a note tells that of the earlier run where it is higher.
+            the first incumbent where ``must`` and ``must_not`` are the same. Its scenarios and the
+            cases of its lower bound are kept: each case is bounded again before another is split. A
+            note tells the bound of the earlier run where that is above what was proven again.
 
     Raises:
         InputError: an argument does not fit; ``resume`` is about another question.

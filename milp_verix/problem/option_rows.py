@@ -560,9 +560,9 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
         unknown in these results."""),
     Option("resume", "EarlierResult | None", "None", ANYTHING, ("minimum",),
         """as of :func:`milp_verix.explain`; a result of that is taken, too. Its explanation is the
-        first incumbent where ``must`` and ``must_not`` are the same, and the scenarios of an
-        unproven minimum are kept. Its lower bound is no proof: the search proves its own, and a
-        note tells that of the earlier run where it is higher.""", _RESUME),
+        first incumbent where ``must`` and ``must_not`` are the same. Its scenarios and the cases of
+        its lower bound are kept: each case is bounded again before another is split. A note tells
+        the bound of the earlier run where that is above what was proven again.""", _RESUME),
     _progress("ContrastiveProgress", "contrastive", """called after each program."""),
     _snapshots("ContrastiveExplanation", "contrastive",
         """called with a function that returns the result so far: at the start, and whenever more is

@@ -67,6 +67,21 @@ def test_a_resumed_result_may_be_written_over(tmp_path: Path) -> None:
         assert json.loads(path.read_text())["explanation"] == list(explained().explanation)
 
 
+def test_a_resumed_result_is_not_written_over_by_less(tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    command = ("minimum", MODEL, SEVEN, "--epsilon", EPSILON, "--json", path)
+    assert run_here(*command).returncode == 0
+    before = json.loads(path.read_text())
+    done = run_here(*command, "--resume", path, "--time-limit", "1e-4")
+    assert "keeps the earlier result: this run did not come as far" in done.stderr
+    after = json.loads(path.read_text())
+    for name in ("lower_bound", "explanation", "bound_cases", "scenarios"):
+        assert after[name] == before[name]
+    # another objective is another result
+    assert run_here(*command, "--must", "3", "--resume", path).returncode == 0
+    assert json.loads(path.read_text())["must"] == [3]
+
+
 def test_a_radius_has_a_certificate_and_so_has_its_file(tmp_path: Path) -> None:
     result, proof, again = (tmp_path / name for name in ("radius.json", "proof.json", "again.json"))
     done = run_here(
