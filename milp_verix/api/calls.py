@@ -137,11 +137,11 @@ def minimum(
     against: ClassLike | Sequence[ClassLike] | None = None, output: int | None = None,
     image_shape: Sequence[int] | None = None, inputs: Inputs | Sequence[Feature] | None = None,
     costs: CostsLike = None, must: str | Sequence[str | int] = (),
-    must_not: str | Sequence[str | int] = (), gap: float = 0.0, method: str = "scenarios",
-    master: str = "auto", limits: SearchLimits | None = None, solver: str | Solver = "auto",
-    time_limit: float | None = None, check_time_limit: float | None = None,
-    memory: float | str | None = None, threads: int = 1, warm: str = "auto",
-    tolerances: Tolerances = USUAL.tolerances,
+    must_not: str | Sequence[str | int] = (), gap: float = 0.0, at_most: float | None = None,
+    method: str = "scenarios", master: str = "auto", limits: SearchLimits | None = None,
+    solver: str | Solver = "auto", time_limit: float | None = None,
+    check_time_limit: float | None = None, memory: float | str | None = None, threads: int = 1,
+    warm: str = "auto", tolerances: Tolerances = USUAL.tolerances,
     progress: Callable[[MinimumProgress], None] | None = None,
     snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
     resume: EarlierResult | None = None
@@ -165,6 +165,8 @@ def minimum(
         must_not: features that it must not contain; ``InputError`` if these alone can change the
             prediction.
         gap: stop once ``(cost − lower bound) / cost`` is at most this.
+        at_most: decide whether an explanation costs at most this, and stop there: ``reachable`` of
+            the result is True, with such an explanation, False, with a proof, or None.
         method: ``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
             slower on networks with more than a dozen features. Trees, and inputs with whole numbers
             or rules, are answered by hitting sets in any case.

@@ -122,9 +122,9 @@ class Problem(ProblemData):
     @delegated("minimum", to="searches.minimum.smallest.minimum_of")
     def minimum(
         self, *, costs: CostsLike = None, must: str | Sequence[str | int] = (),
-        must_not: str | Sequence[str | int] = (), gap: float = 0.0, method: str = "scenarios",
-        master: str = "auto", limits: SearchLimits | None = None, search: Search = USUAL,
-        progress: Callable[[MinimumProgress], None] | None = None,
+        must_not: str | Sequence[str | int] = (), gap: float = 0.0, at_most: float | None = None,
+        method: str = "scenarios", master: str = "auto", limits: SearchLimits | None = None,
+        search: Search = USUAL, progress: Callable[[MinimumProgress], None] | None = None,
         snapshots: Callable[[Callable[[], Explanation]], None] | None = None,
         resume: EarlierResult | None = None
     ) -> Explanation:

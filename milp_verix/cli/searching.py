@@ -29,7 +29,7 @@ from milp_verix.cli.delivery import (
 from milp_verix.cli.model_and_input import Question, files_of, question_of
 from milp_verix.cli.parameters import ModelAndInput
 from milp_verix.cli.progress import autosaving, progress_bar, status_line
-from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED
+from milp_verix.cli.startup import INTERRUPTED, NOT_SOUND, UNDECIDED, UNREACHABLE
 from milp_verix.inputs.one_row import refuse_arrays
 from milp_verix.oracle import verdict
 from milp_verix.results import shown
@@ -132,7 +132,8 @@ _COMMANDS = {
         lambda found: found.minimal,
         more="Ctrl-C and the time limit end with the best explanation so far and its proven lower "
         "bound. The exit codes are those of explain: 0 says that the explanation is locally "
-        "minimal, not that it is proven to be a minimum.",
+        "minimal, not that it is proven to be a minimum. With --at-most: 0 an explanation costs at "
+        "most that, 6 none does, proven, 3 neither is known.",
         lines=lambda found: shown.explanation_words.trace_lines(found.statistics),
     ),
     "contrastive": _Command(
@@ -243,6 +244,9 @@ def _function(name: str, row: _Command) -> Callable[..., None]:
         found = row.run(case, given, delivery)
         if getattr(found, "statistics", found).stopped == verdict.INTERRUPTED:
             raise typer.Exit(INTERRUPTED)
+        if getattr(found, "at_most", None) is not None:
+            answers = {True: 0, False: UNREACHABLE, None: UNDECIDED}
+            raise typer.Exit(answers[found.reachable])
         if not row.settled(found):
             raise typer.Exit(UNDECIDED)
         raise typer.Exit(NOT_SOUND if name == "audit" and not found.sound else 0)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 # besides 0 for success
-NOT_SOUND, UNUSABLE, UNDECIDED, DISAGREEMENT, EMPTY, INTERRUPTED = 1, 2, 3, 4, 5, 130
+NOT_SOUND, UNUSABLE, UNDECIDED, DISAGREEMENT, EMPTY, UNREACHABLE = 1, 2, 3, 4, 5, 6
+INTERRUPTED = 130
 
 
 @contextmanager

@@ -94,10 +94,19 @@ class Objective:
         left = cost * (1.0 + 2 * relative_error(self.costs.size))
         return int(np.searchsorted(np.cumsum(np.sort(self.costs)), left, "right"))
 
-    def cutoff(self, cost: float, gap: float) -> float:
-        """Return the bound that proves ``cost`` up to the relative ``gap``."""
+    def cutoff(self, cost: float, gap: float, at_most: float = np.inf) -> float:
+        """Return the bound that proves ``cost`` up to the relative ``gap``.
+
+        Where ``at_most`` is asked for, a bound above it is enough, and none once ``cost`` is not.
+        """
+        if cost <= at_most < np.inf:
+            return 0.0
         step = 1.0 - 2 * _ROUNDING if self.whole else _NEAR * cost
-        return cost - max(step, gap * cost)
+        proven = cost - max(step, gap * cost)
+        if at_most == np.inf:
+            return proven
+        beyond = np.floor(at_most) + 2 * _ROUNDING if self.whole else at_most * (1.0 + _NEAR)
+        return min(proven, beyond)
 
 
 def make_objective(

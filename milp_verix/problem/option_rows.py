@@ -297,6 +297,11 @@ OWN: tuple[Option, ...] = (  # what one call, or a few, take beside the question
         """stop once ``(cost − lower bound) / cost`` is at most this.""",
         Line("NUMBER",
             """Stop once the explanation is that close: 0.03 for 3 %.""", "number", SEARCHING)),
+    Option("at_most", "float | None", "None", NUMBER.or_none(), ("minimum",),
+        """decide whether an explanation costs at most this, and stop there: ``reachable`` of the
+        result is True, with such an explanation, False, with a proof, or None.""",
+        Line("NUMBER",
+            """Stop once an explanation costs at most this, or none can.""", "number", SEARCHING)),
     Option("method", "str", '"scenarios"', TEXT, ("minimum", "many"),
         """``"scenarios"``, or ``"hitting_sets"``, an independent method to cross-check it, far
         slower on networks with more than a dozen features. Trees, and inputs with whole numbers or

@@ -48,6 +48,7 @@ class Explanation(Certified, Drawn, Result):
         formulation: Encoding of ReLUs, or None.
         costs: Cost of each feature; None for 1 each, so that the cost is the size.
         traversal: Name of the traversal, or None.
+        at_most: The cost at which the search could stop, if one was given.
         must: Features that the explanation had to have.
         must_not: Features that it could not have.
         scenarios: Inputs of the ball of all features on which the lower bound rests: another search
@@ -61,7 +62,7 @@ class Explanation(Certified, Drawn, Result):
 
     kind: ClassVar[str] = "explanation"
     noun: ClassVar[str] = "an explanation"
-    derived = (*Result.derived, "unknown", "minimal", "cost", "gap", "proven")
+    derived = (*Result.derived, "unknown", "minimal", "cost", "gap", "proven", "reachable")
 
     order: str
     permutation: Indices
@@ -80,6 +81,7 @@ class Explanation(Certified, Drawn, Result):
     scenarios: tuple[Points, ...] = ()
     bound_cases: tuple[str, ...] = ()
     needed: Count = 0
+    at_most: Cost | None = None
 
     def __post_init__(self) -> None:
         Result.__post_init__(self)
@@ -138,6 +140,18 @@ class Explanation(Certified, Drawn, Result):
         No cheaper explanation exists then, up to that rounding.
         """
         return self.gap is not None and self.gap <= 1e-6 * self.cost
+
+    @property
+    def reachable(self) -> bool | None:
+        """Whether an explanation costs at most ``at_most``; None if open, or nobody asked.
+
+        True by this explanation, False by its lower bound.
+        """
+        if self.at_most is None:
+            return None
+        if self.cost <= self.at_most:
+            return True
+        return False if (self.lower_bound or 0) > self.at_most else None
 
     def replay(self, network: LoadedModel) -> tuple[int, ...]:
         """Run onnxruntime on every counterfactual again; return the features whose fails.

@@ -1,6 +1,6 @@
 """Explanations in words, and the facts about them alone."""
 
-from milp_verix.base.number_text import counted, down, nearest, up
+from milp_verix.base.number_text import MOST_DIGITS, counted, down, nearest, up
 from milp_verix.oracle.verdict import Statistics
 from milp_verix.results.explanation import Explanation
 from milp_verix.views import wording
@@ -145,7 +145,21 @@ def _claims(explanation: Explanation) -> Facts:
     claims = [] if all_needed else [("minimal", minimal)]
     if explanation.lower_bound is not None:
         claims.append(("minimum", _minimum(explanation)))
+    if explanation.at_most is not None:
+        claims.append(("at most", _reachable(explanation)))
     return claims
+
+
+def _reachable(explanation: Explanation) -> str:
+    """Return whether an explanation costs as little as was asked: ``"12 features: yes, …"``."""
+    most, limits = nearest(explanation.at_most or 0, MOST_DIGITS), _given_text(explanation)
+    answers = {
+        True: "yes, this explanation",
+        False: f"no, proven: each explanation{limits} has more",
+        None: "not decided: give it more time",
+    }
+    asked = f"{most} features" if explanation.costs is None else f"cost {most}"
+    return f"{asked}: {answers[explanation.reachable]}"
 
 
 def _minimum(explanation: Explanation) -> str:

@@ -38,6 +38,7 @@ from milp_verix.searches.minimum.relaxation import (
 )
 from milp_verix.solvers.warm_lp import WarmLp
 from verix_encodings.arrays import FloatArray
+from verix_encodings.encoding import Constraint
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,7 +59,7 @@ class BranchNode:
 def branch_and_cut(search: MinimumSearch, lp: WarmLp) -> "BranchAndCut | None":
     """Return the master with its first scenarios; None if ``search`` finds no first scenario."""
     # the cases of an earlier search name its scenarios by their numbers
-    known = [search.separator.scenario(delta) for delta in search.scenarios.T]
+    known: list[Constraint] = [search.separator.scenario(delta) for delta in search.scenarios.T]
     if not (first := known or search.first_scenarios()):
         return None
     pool = ConstraintPool(search.perturbations)

@@ -179,7 +179,8 @@ class Incumbent:
     ``chosen`` marks its features, shape (features,), and ``cost`` is their sum. ``traversal`` is
     the traversal that found it with a counterfactual for each feature, None if none did.
     ``adversary`` knows perturbations that other sets do not survive. ``gap`` is the relative gap
-    that the search may leave. ``on_change`` is called with each new incumbent.
+    that the search may leave, and ``at_most`` a cost that it may stop at. ``on_change`` is called
+    with each new incumbent.
     """
 
     def __init__(
@@ -190,11 +191,12 @@ class Incumbent:
         adversary: Adversary,
         *,
         gap: float = 0.0,
+        at_most: float = np.inf,
         check_limit: Limit = NO_CHECK_LIMIT,
     ) -> None:
         self.oracle, self.perturbations, self.objective = oracle, perturbations, objective
         self.adversary, self.check_limit = adversary, check_limit
-        self._gap = gap
+        self._gap, self._at_most = gap, at_most
         self.chosen: BoolArray = ~objective.must_not
         self.cost = objective.cost(self.chosen)
         self.traversal: Traversal | None = None
@@ -202,8 +204,8 @@ class Incumbent:
 
     @property
     def cutoff(self) -> float:
-        """The lower bound that ends the search, given ``gap``; it falls with ``cost``."""
-        return self.objective.cutoff(self.cost, self._gap)
+        """The lower bound that ends the search; it falls with ``cost``."""
+        return self.objective.cutoff(self.cost, self._gap, self._at_most)
 
     @property
     def selection(self) -> FloatArray:

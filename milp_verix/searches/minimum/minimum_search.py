@@ -111,11 +111,12 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         limits: SearchLimits,
         *,
         gap: float,
+        at_most: float | None = None,
         name: str = "tree",
         master: Callable[["MinimumSearch"], Master | None],
     ) -> None:
         self._oracle, self._objective, self.limits = oracle, objective, limits
-        self._request, self._master = request, master
+        self._request, self._master, self._at_most = request, master, at_most
         self.warm = request.search.warm
         self._began, left = worked(), max(request.deadline.seconds, 0.0)
         least, most = limits.final_seconds
@@ -131,6 +132,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
             objective,
             adversary,
             gap=gap,
+            at_most=np.inf if at_most is None else at_most / objective.unit,
             check_limit=request.check_limit,
         )
         self.incumbent.on_change = self._improved
@@ -366,7 +368,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         bound *= objective.unit
         costs = None if objective.equal else tuple(map(_plain, objective.prices.tolist()))
         must, must_not = features_in(objective.must), features_in(objective.must_not)
-        best = replace(best, costs=costs, must=must, must_not=must_not)
+        best = replace(best, costs=costs, must=must, must_not=must_not, at_most=self._at_most)
         bound = min(bound, best.cost)
         everything = objective.equal and not (objective.must.any() or objective.must_not.any())
         needed = max(best.needed, ceil(bound - _ROUNDING)) if everything else best.needed

@@ -67,7 +67,7 @@ _BROKEN = (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
 
 def mip_master(search: MinimumSearch, session: Session) -> "MipMaster | None":
     """Return the master with its first scenario; None if ``search`` finds no first scenario."""
-    known = [search.separator.scenario(delta) for delta in search.scenarios.T]
+    known: list[Constraint] = [search.separator.scenario(delta) for delta in search.scenarios.T]
     # further scenarios at once would bring more phases than a solver needs
     if not (first := known or search.first_scenarios()[:1]):
         session.close()
@@ -262,6 +262,7 @@ def minimum_of(
     must: str | Sequence[str | int] = (),
     must_not: str | Sequence[str | int] = (),
     gap: float = 0.0,
+    at_most: float | None = None,
     method: str = "scenarios",
     master: str = "auto",
     limits: SearchLimits | None = None,
@@ -279,6 +280,8 @@ def minimum_of(
     objective = make_objective(features.count, features.priced(costs), *sets).counted()
     if not 0 <= gap < 1:
         raise InputError(f"gap is a share of the cost, at least 0 and below 1, got {gap}")
+    if at_most is not None and not 0 <= at_most < np.inf:
+        raise InputError(f"at_most is a cost, a number of at least 0, got {at_most}")
     way, notes = _way(problem, method, master, search.solver)
     limits = limits or SearchLimits()
     if way == "hitting_sets":
@@ -299,6 +302,7 @@ def minimum_of(
             objective,
             limits,
             gap=float(gap),
+            at_most=at_most,
             name=way.replace("_", " "),
             master=masters[way],
         )

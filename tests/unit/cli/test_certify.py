@@ -82,6 +82,13 @@ def test_a_resumed_result_is_not_written_over_by_less(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["must"] == [3]
 
 
+@pytest.mark.parametrize(("most", "code"), [("4", 6), ("60", 0)])
+def test_the_exit_code_says_whether_so_few_features_are_enough(most: str, code: int) -> None:
+    done = run_here("minimum", MODEL, SEVEN, "--epsilon", EPSILON, "--at-most", most)
+    assert done.returncode == code
+    assert f"{most} features: {'no, proven' if code else 'yes'}" in done.stdout
+
+
 def test_a_radius_has_a_certificate_and_so_has_its_file(tmp_path: Path) -> None:
     result, proof, again = (tmp_path / name for name in ("radius.json", "proof.json", "again.json"))
     done = run_here(
