@@ -31,6 +31,7 @@ from tables import Table, add_write, write
 import milp_verix as mv
 from milp_verix.base.errors import InputError, ModelError
 from milp_verix.comparison.generated_models import generated
+from milp_verix.results.solver_times import SolverTimes
 from milp_verix.study.journal import best_records, identity
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import SolverStudy
@@ -195,12 +196,27 @@ def tables_of(studies: dict[str, SolverStudy]) -> list[object]:
     pieces: list[object] = []
     for name, study in studies.items():
         study.summary_to_csv(TABLES / f"{name}.csv")
-        table = Table("|".join(STUDY_HEADS), words=2)
-        for row in study_rows(study.times):
-            table.add(*row)
-        which = f"Bounds `{name.rpartition('-')[2]}`: " if len(studies) > 1 else ""
-        pieces += [which + meaning(study.times), table]
+        table, which = Table("|".join(STUDY_HEADS), words=2), ""
+        parts = [study.times]
+        if len(studies) > 1:
+            which = f"Bounds `{name.rpartition('-')[2]}`, each solver's pairs among themselves: "
+            parts = _each_solver(study.times)
+        for part in parts:
+            for row in study_rows(part):
+                table.add(*row)
+        pieces += [which + meaning(study.times).partition(" No difference")[0], table]
     return pieces
+
+
+def _each_solver(times: SolverTimes) -> list[SolverTimes]:
+    """Return the times of each solver alone, so that its formulations have ratios to its best."""
+    parts = []
+    for solver in dict.fromkeys(pair.solver for pair in times.pairs):
+        mine = [k for k, pair in enumerate(times.pairs) if pair.solver == solver]
+        pairs, rows = tuple(times.pairs[k] for k in mine), np.array(mine)
+        of_it = {"seconds": times.seconds[rows], "attempted": times.attempted[rows]}
+        parts.append(replace(times, pairs=pairs, **of_it))
+    return parts
 
 
 def main() -> None:
