@@ -9,6 +9,7 @@ A check is the list of the features that are free; ``features`` is the number of
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -27,7 +28,14 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
 from milp_verix.comparison.repeated import EarlierComparison, EarlierPrograms, earlier_comparison
-from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
+from milp_verix.comparison.runs import (
+    contrasted,
+    explained,
+    fitting_pairs,
+    minimised,
+    solved,
+    unrun,
+)
 from milp_verix.comparison.surroundings import all_take, dropped_by, libraries, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.inputs.radii import Labels, features_listed
@@ -38,11 +46,12 @@ from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash, question_of
 from milp_verix.results.build import package_versions, shared_fields
-from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
+from milp_verix.results.comparison import Comparison, Pair, ProgramRecord, Run, Skipped
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import excludes_scenarios
 from milp_verix.searches.runner import AnytimeSearch
+from milp_verix.solvers import OWN_ENGINES
 
 SCHEMA = 1
 
@@ -252,6 +261,9 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             # what bounds and an attack decide, and what they leave to the solvers
             self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
             self.checks = self.prepared.checks
+            unfit, self.skipped = self.skipped, []
+            for left in unfit:
+                self._skip(left.pair, left.reason)
         for number, (pair, seed) in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
@@ -261,7 +273,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             try:
                 run = self._run(pair, self._share(len(turns) - number), seed)
             except (SolverError, InputError) as error:  # a way of warm that it does not have
-                self.skipped.append(Skipped(pair, str(error)))
+                self._skip(pair, str(error))
                 del self._finished[pair]
                 continue
             finally:
@@ -273,6 +285,15 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             self.save()
         if not self._finished:
             raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
+
+    def _skip(self, pair: Pair, reason: str) -> None:
+        """Leave a pair out, with a row for each program that it would have got."""
+        each: tuple[ProgramRecord, ...] = ()
+        if self.prepared is not None and pair.solver.partition("?")[0] not in OWN_ENGINES:
+            with suppress(InputError):  # of a formulation that the question does not have
+                given = self.problem, pair, self.prepared, self._share(2), self.handling
+                each = unrun(*given, relaxations=self.relaxations, why=reason)
+        self.skipped.append(Skipped(pair, reason, each))
 
     def _state(self) -> Pair:
         return self._pair

@@ -178,7 +178,8 @@ _Key = tuple[str, str, int, int, int]
 
 def _rows(record: Mapping[str, Any]) -> dict[_Key, Mapping[str, Any]]:
     keys = ("solver", "formulation", "check", "rival", "seed")
-    rows = [row for run in record["runs"] for row in run.get("each", ())]
+    pairs = (*record["runs"], *record["skipped"])
+    rows = [row for run in pairs for row in run.get("each", ())]
     return {tuple(row.get(name) for name in keys): row for row in rows}
 
 

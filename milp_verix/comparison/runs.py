@@ -26,11 +26,12 @@ from milp_verix.comparison.timed_solver import (
     Relaxations,
     SolverClock,
     TimedSolver,
+    idle_solver,
 )
 from milp_verix.oracle.engines.choice import engine_of
 from milp_verix.oracle.engines.engine import Claim, Engine
 from milp_verix.oracle.engines.programs import Programs
-from milp_verix.oracle.verdict import MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
+from milp_verix.oracle.verdict import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import Pair, ProgramRecord, Run, Skipped, SolverTime
@@ -40,7 +41,7 @@ from milp_verix.searches.contrastive import contrastive_of
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import minimum_of
 from milp_verix.searches.runner import stopping
-from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session, resolve_solver
+from milp_verix.solvers import OWN_ENGINES, SOLVERS, Solver, open_session, resolve_solver
 from verix_encodings import Formulation
 
 
@@ -261,13 +262,19 @@ def solved(
                     seed=handling.seed,
                     threads=search.threads,
                 )
-                if status is not None:
-                    record = replace(record, status=status)
-                if relaxations is not None and clock.solves:
+                began = request.elapsed
+                record = replace(record, status=status or record.status)
+                if status is not None and not clock.solves and isinstance(engine, Programs):
+                    alone = replace(prepared, claims={number: one})
+                    given = problem, pair, alone, search, handling
+                    for like in unrun(*given, relaxations=relaxations):
+                        shared = {name: getattr(like, name) for name in _OF_PROGRAM}
+                        record = replace(record, **shared)
+                elif relaxations is not None and clock.solves:
                     last = clock.solves[-1]
-                    relaxed, took = relaxations.solve(last.program, last.cost)
-                    record, beside = replace(record, relaxation=relaxed), beside + took
-                    whole = whole.sooner(-took)
+                    record = replace(record, relaxation=relaxations.solve(last.program, last.cost))
+                took = request.elapsed - began
+                beside, whole = beside + took, whole.sooner(-took)
                 known.each.append(record)
                 tell(run())
             verdict = known.verdicts[number] = _together(verdicts)
@@ -277,6 +284,30 @@ def solved(
     if prepared.late:  # programs that were not listed are not solved
         known.stopped = known.stopped or TIME_LIMIT
     return run()
+
+
+_OF_PROGRAM = ("digest", "size", "relaxation")
+_EFFORT = ("seconds", "cpu_seconds", "load_seconds", "solve_seconds", "solver_seconds")
+
+
+def unrun(
+    problem: ProblemData,
+    pair: Pair,
+    prepared: Prepared,
+    search: Search,
+    handling: Handling,
+    *,
+    relaxations: Relaxations | None,
+    why: str = "",
+) -> tuple[ProgramRecord, ...]:
+    """Return a row "not run" for each program of ``prepared``, as the pair would get it."""
+    idle = replace(handling, idle=True)
+    run = solved(problem, pair, prepared, search, idle, relaxations=relaxations)
+    if run.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    own: dict[str, Any] = {**dict.fromkeys(_EFFORT, 0.0), "solves": 0, "builds": 0, "changes": 0}
+    own |= {"status": "not run", "reason": f"not run: {why}"}
+    return tuple(replace(one, **own) for one in run.each)
 
 
 def _time_of(taken: Sequence[ProgramRecord]) -> SolverTime:
@@ -369,7 +400,11 @@ def _timed(
     """Return ``search`` by the solver and formulation of ``pair``, and the solver's clock."""
     clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs
-    solver = TimedSolver(pair.solver, clock, needed, handling)
+    solver: Solver = (
+        idle_solver(clock, handling)
+        if handling.idle
+        else TimedSolver(pair.solver, clock, needed, handling)
+    )
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 

@@ -8,16 +8,20 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 
 from milp_verix import solvers
+from milp_verix.base.errors import SolverError, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
 from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.session import FULL
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -108,13 +112,15 @@ class Handling:
     Entries of up to ``tiny`` are dropped from it, rows being widened for them. A ``seed`` above 0
     is handed to the solver, where its name may carry one, and permutes rows and columns. With
     ``substitutes`` a program beyond a licence goes to another solver. ``tangents`` stand for the
-    quadratic row of an L2 ball, which not all solvers compared take.
+    quadratic row of an L2 ball, which not all solvers compared take. An ``idle`` solver takes
+    programs in place of one that is missing or fails, and answers nothing.
     """
 
     tiny: float = 0.0
     seed: int = 0
     substitutes: bool = True
     tangents: bool = False
+    idle: bool = False
 
 
 def seeded(name: str, seed: int) -> str:
@@ -148,14 +154,13 @@ class TimedSolver:
         return None
 
     def open(self, *, threads: int, tolerances: Tolerances) -> solvers.Session:
-        """Open a session that is timed; raises what the solver's own ``open`` raises."""
+        """Open a session that is timed; ``SolverError`` for whatever the solver raises."""
         name = seeded(self.name, self._handling.seed)
-        own = solvers.resolve_solver(name)
-        session = (
-            solvers.open_session(name, threads=threads, tolerances=tolerances)
-            if self._handling.substitutes
-            else own.open(threads=threads, tolerances=tolerances)
-        )
+        begin = solvers.resolve_solver(name).open
+        if self._handling.substitutes:
+            begin = partial(solvers.open_session, name)
+        with refusing(f"{name} does not open", Exception, kind=SolverError):
+            session = begin(threads=threads, tolerances=tolerances)
         self._clock.parameters = getattr(session, "parameters", {})
         return cast("solvers.Session", _TimedSession(session, self._clock, self._handling))
 
@@ -262,6 +267,16 @@ def _reordered(targets: solvers.Targets, order: IntArray) -> solvers.Targets:
     )
 
 
+def idle_solver(clock: SolverClock, handling: Handling) -> solvers.Solver:
+    """Return a solver that answers nothing; its ``clock`` gets the programs all the same."""
+    told: Any = {"name": "", "version": "", "licence": "", "notes": (), "largest_big_m": 0.0}
+    idle: Any = SimpleNamespace(**told, capabilities=FULL)
+    idle.open = lambda **_: _TimedSession(idle, clock, handling)
+    idle.load = idle.set_bounds = idle.unavailable = idle.close = lambda *_: None
+    idle.minimise = lambda *_: solvers.SolveResult(solvers.SolveStatus.TIME_LIMIT)
+    return cast("solvers.Solver", idle)
+
+
 class ProgramWatch:
     """The effort for the program that is asked about now, read from the ``clock`` of its solver."""
 
@@ -352,14 +367,13 @@ class Relaxations:
         self._tolerances = tolerances
         self._known: dict[str, float | None] = {}
 
-    def solve(self, whole: Program, cost: FloatArray) -> tuple[float | None, float]:
-        """Return the optimum of the relaxation of ``whole``, if any, and the seconds it took."""
-        began = time.perf_counter()
+    def solve(self, whole: Program, cost: FloatArray) -> float | None:
+        """Return the optimum of the relaxation of ``whole``, if any."""
         program = whole.relaxed
         key = program.digest(cost)
         if key not in self._known:
             self._known[key] = None if program.needs else self._solved(program, cost)
-        return self._known[key], time.perf_counter() - began
+        return self._known[key]
 
     def _solved(self, program: Program, cost: FloatArray) -> float | None:
         with closing(solvers.open_session("highs", tolerances=self._tolerances)) as session:

@@ -200,7 +200,8 @@ def _rows(record: Record) -> list[dict[str, Any]]:
             "parameters": parameters.get(str(Pair(row["solver"], row["formulation"]))),
             "formulation": row["formulation"] + kept,
         }
-        for row in found["each"]
+        for pair in (found, *found["skipped"])
+        for row in pair.get("each", ())
     ]
 
 

@@ -26,6 +26,7 @@ from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.lying_solvers import Made, at_call, ctrl_c, honest, no_idea, register
 from tests.support.random_networks import cube, dense_network, network_of, random_layers
+from tests.support.repository import ROOT
 from tests.support.scipy_reference import over
 
 X: Any = images()[15]
@@ -358,6 +359,18 @@ def test_a_solver_that_does_not_open_is_not_run(
     named: Any = ["highs", solver]
     with pytest.raises(InputError, match=r"solvers are names, got .* by an entry point"):
         compare(network(), X, epsilon=0.1, solvers=named)
+
+
+def test_beta_is_left_out_where_numbers_are_whole() -> None:
+    inputs = milp_verix.Inputs.from_file(ROOT / "examples" / "loan.json")
+    person = json.loads((ROOT / "examples" / "applicant.json").read_text())
+    model = ROOT / "examples" / "loan.onnx"
+    question: dict[str, Any] = {"inputs": inputs, "epsilon": 0.5}
+    (left,) = compare(model, person, solvers=["beta", "split"], **question).skipped
+    assert "cannot decide whole numbers" in left.reason
+    with pytest.raises(InputError) as refused:
+        milp_verix.check(model, person, [0], solver="beta", **question)
+    assert str(refused.value) == left.reason
 
 
 @pytest.mark.usefixtures("unattacked")
