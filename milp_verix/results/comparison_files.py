@@ -205,6 +205,7 @@ class ComparedChecks(TypedDict):
     each: Annotated[tuple[ProgramRow, ...], "A row for each program and pair."]
     machine: NotRequired[Annotated[Machine, "Where it ran."]]
     versions: NotRequired[Annotated[dict[str, str], "Versions of Python and of packages."]]
+    command: NotRequired[Annotated[tuple[str, ...], "Arguments of the command, if there was one."]]
     options: NotRequired[Annotated[HowSolved, "How programs were made and solved."]]
     parameters: NotRequired[
         Annotated[dict[str, dict[str, Any]], "All that was set in solvers, by pair."]
@@ -302,7 +303,8 @@ def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     about = {name: getattr(comparison, name) for name in _ABOUT}
     about |= {name: json.dumps(_plain(getattr(comparison, name))) for name in _SURROUNDINGS}
     lines = []
-    for run in (*comparison.runs, *comparison.skipped):
+    pairs: tuple[Run | Skipped, ...] = (*comparison.runs, *comparison.skipped)
+    for run in pairs:
         about["parameters"] = json.dumps(_plain(getattr(run, "parameters", {})))
         lines += [{**about, **row} for row in _programs(run)]
     return lines

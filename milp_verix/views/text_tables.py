@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 TEXTS = 2
 """So many columns of pairs of a solver and a formulation hold no numbers."""
 STUDY_HEADS = (
-    *("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR10, s"),
-    *("ratio", "95 % interval", "p"),
+    *("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "all, s"),
+    *("PAR10, s", "ratio", "95 % interval", "p"),
 )
 _MOST = 3
+_CLOCKS = {"solver": "the solver's own", "wall": "wall-clock times", "cpu": "processor times"}
 
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:
@@ -184,10 +185,10 @@ def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
             str(one.attempted),
             str(one.solved),
             str(one.fastest),
-            *(_known(f"{value:.3f}") for value in (one.shifted_mean, one.par10)),
+            *(_known(f"{value:.3f}") for value in (one.shifted_mean, one.whole_mean, one.par10)),
             _known(f"{one.ratio:.2f}"),
             _known(f"{one.ratio_low:.2f} to {one.ratio_high:.2f}"),
-            f"{one.p:.2g}",
+            _known(f"{one.p:.2g}"),
         )
         for one in times.summary()
     ]
@@ -208,11 +209,12 @@ def meaning(times: "SolverTimes") -> str:
     if not times.limited:
         limit = f"without a limit, for which the longest time, {nearest(times.limit)} s, stands"
     text = (
-        f"{counted(len(times.instances), 'program')} {limit}. The shifted geometric mean adds "
-        f"{exact(times.shift)} s to each time and counts an unanswered program as the limit; "
-        "PAR10 counts it as ten times that; both are over the programs asked. Ratios of shifted "
-        "means are to the best pair, over the programs that both were asked; the interval is by a "
-        "bootstrap over checks, p by Wilcoxon's signed-rank test."
+        f"{counted(len(times.instances), 'program')} {limit}. Times are {_CLOCKS[times.clock]}; "
+        "“all” is the wall-clock time of whole questions, replays included. Shifted geometric "
+        f"means add {exact(times.shift)} s to each time and count an unanswered program as the "
+        "limit; PAR10 counts it as ten times that; both are over the programs asked. Ratios of "
+        "shifted means are to the best pair, over the programs that both were asked; the interval "
+        "is by a bootstrap over checks, p by Wilcoxon's signed-rank test."
     )
     alone = len({pair.formulation for pair in times.pairs}) == 1
     rest = [one for one in times.summary()[1:] if not isnan(one.ratio)]
