@@ -228,8 +228,8 @@ def solved(
             stopped=known.stopped,
             notes=problem.network.notes + notes + known.notes,
             verdicts=tuple(verdicts),
-            handed_over=clock.handed_over,
-            handed_to=clock.handed_to,
+            handed_over=sum(one.solves for one in known.each if one.handed_to),
+            handed_to=next((one.handed_to for one in known.each if one.handed_to), None),
             each=tuple(known.each),
             parameters={**before, **clock.parameters},
         )

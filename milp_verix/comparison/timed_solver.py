@@ -20,7 +20,7 @@ from milp_verix.base.errors import SolverError, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
-from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.own_solver import LicenceFallback, OwnSolver
 from milp_verix.solvers.session import FULL
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -156,12 +156,14 @@ class TimedSolver:
     def open(self, *, threads: int, tolerances: Tolerances) -> solvers.Session:
         """Open a session that is timed; ``SolverError`` for whatever the solver raises."""
         name = seeded(self.name, self._handling.seed)
-        begin = solvers.resolve_solver(name).open
-        if self._handling.substitutes:
-            begin = partial(solvers.open_session, name)
+        own = solvers.resolve_solver(name)
         with refusing(f"{name} does not open", Exception, kind=SolverError):
-            session = begin(threads=threads, tolerances=tolerances)
+            session = own.open(threads=threads, tolerances=tolerances)
         self._clock.parameters = getattr(session, "parameters", {})
+        if self._handling.substitutes and not getattr(own, "strict", False):
+            other = solvers.SOLVERS[solvers.LICENCE_FALLBACK]
+            begin = partial(other.open, threads=threads, tolerances=tolerances)
+            session = LicenceFallback(session, begin)
         return cast("solvers.Session", _TimedSession(session, self._clock, self._handling))
 
 
@@ -282,7 +284,6 @@ class ProgramWatch:
 
     def __init__(self, clock: SolverClock) -> None:
         clock.solves.clear()
-        clock.handed_to = None
         self._clock = clock
         self._began, self._before = time.perf_counter(), clock.time
         self._processor = processor_time()

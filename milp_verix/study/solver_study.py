@@ -156,9 +156,14 @@ def times_of(
 ) -> SolverTimes:
     """Return the seconds by ``clock`` of each pair and instance; a definite answer solves it.
 
+    What a substitute solved counts as its own pair, ``gurobi (highs)``.
     Of several seeds the median counts, an unsolved run being an infinite time.
     """
     column = CLOCKS[clock]
+    rows = [
+        {**row, "solver": f"{row['solver']} ({row['handed_to']})"} if row.get("handed_to") else row
+        for row in rows
+    ]
     pairs = list(dict.fromkeys(Pair(row["solver"], row["formulation"]) for row in rows))
     instances = list(dict.fromkeys(row["instance"] for row in rows))
     places = {instance: place for place, instance in enumerate(instances)}

@@ -81,7 +81,7 @@ def _row(run: "Run", comparison: "Comparison") -> tuple[str, ...]:
         parts = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
         answers = [*parts, run.master or "–"]
     return (
-        run.pair.solver,
+        run.pair.solver + (f" ({run.handed_to})" if run.handed_to else ""),
         run.pair.formulation,
         *(str(one) for one in answers),
         str(unknown),

@@ -20,7 +20,7 @@ from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
 from milp_verix.results.comparison_files import compared_checks
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
-from milp_verix.solvers.own_solver import LicenceFallback
+from milp_verix.study.solver_study import _rows, times_of
 from milp_verix.views.text_tables import remarks
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
@@ -307,21 +307,51 @@ def test_programs_handed_to_another_solver_are_told(monkeypatch: pytest.MonkeyPa
     def too_large(*_: object) -> SolveResult:
         raise LicenceLimitError("too large")
 
-    class Licensed(Made):
-        def open(self, **options: object) -> Session:
-            return LicenceFallback(super().open(**options), lambda: open_session("highs"))
-
     monkeypatch.setitem(SOLVERS, "licensed", Made("licensed", too_large))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
     (run,) = compare(network(), X, solvers=["licensed"], **options).runs
     assert {(one.status, one.reason) for one in run.each} == {("not run", "not run: too large")}
-    monkeypatch.setitem(SOLVERS, "licensed", Licensed("licensed", too_large))
     options |= {"solvers": ["licensed", "highs"], "substitutes": True}
     found = compare(network(), X, **options)
     handed, own = csv.DictReader(found.to_csv().splitlines())
     assert (handed["handed_over"], handed["handed_to"]) == (handed["solves"], "highs")
     assert int(handed["solves"]) > 0
     assert (own["handed_over"], own["handed_to"]) == ("0", "")
+
+
+@pytest.mark.usefixtures("unattacked")
+def test_beyond_the_licence_of_gurobi_the_substitute_is_named(tmp_path: Path) -> None:
+    if (reason := why_not("gurobi")) is not None:
+        pytest.skip(reason)
+    model = dense_network(random_layers(np.random.default_rng(3), (2100, 6, 6, 2)), tmp_path)
+    options: dict[str, Any] = {"epsilon": 0.05, "bounds": "interval", "solvers": ["gurobi"]}
+    options["checks"] = [list(range(2100)), list(range(30))]  # the last one fits
+    (run,) = compare(model, np.full(2100, 0.5), **options).runs
+    if run.each[0].status != "not run":
+        pytest.skip("the licence of Gurobi has no limit of size")
+    found = compare(model, np.full(2100, 0.5), substitutes=True, **options)
+    each = json.loads(found.to_json())["runs"][0]["each"]
+    assert [(one["solver"], one["handed_to"]) for one in each] == [
+        ("gurobi", "highs"),
+        ("gurobi", None),
+    ]
+    assert [line["handed_to"] for line in csv.DictReader(found.each_to_csv().splitlines())] == [
+        "highs",
+        "",
+    ]
+    (line,) = csv.DictReader(found.to_csv().splitlines())
+    assert (line["handed_over"], line["handed_to"]) == ("1", "highs")
+    assert next(iter(found.table().columns[0].cells)).plain == "gurobi (highs)"  # type: ignore[union-attr]
+    assert any(
+        text.startswith("gurobi, big_m: highs solved 1 program: the licence of gurobi does not")
+        for text in remarks(found)
+    )
+    assert found.runs[0].parameters  # those of Gurobi
+    rows = _rows(
+        {"index": 0, "epsilon": 0.05, "settings": {}, "comparison": compared_checks(found)}
+    )
+    asked = {one.pair.solver: one.attempted for one in times_of(rows).summary()}
+    assert asked == {"gurobi": 1, "gurobi (highs)": 1}  # no time of HiGHS is Gurobi's
 
 
 @pytest.mark.usefixtures("unattacked")
