@@ -242,8 +242,8 @@ def _over_many(
         indices=many.indices,
         options={**options, "relaxations": files.each is not None},
     )
-    steps = {"journal": many.journal, "workers": many.workers, "results": False}
-    tally, code = studied([part], steps, errors, quiet=files.quiet, shift=many.shift)
+    course = {"journal": many.journal, "workers": many.workers, "shift": many.shift}
+    tally, code = studied([part], {**course, "results": False}, errors, quiet=files.quiet)
     if not tally.done + tally.undecided:
         return code
     study = read_solver_study(many.journal, shift=many.shift, warn=lambda _: None)

@@ -189,14 +189,10 @@ def batch(
 
 
 def studied(
-    parts: Sequence[Part],
-    steps: dict[str, Any],
-    errors: Console,
-    *,
-    quiet: bool,
-    shift: float = SHIFT,
+    parts: Sequence[Part], steps: dict[str, Any], errors: Console, *, quiet: bool
 ) -> tuple[Tally, int]:
     """Do a study and print how it ended, of one of solvers each pair; return its exit code, too."""
+    shift = steps.pop("shift", SHIFT)
     with tasks_progress(errors, quiet=quiet) as show:
         tally = run_parts(parts, **steps, progress=show, command=sys.argv[1:])
     if not quiet:

@@ -28,25 +28,17 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
 from milp_verix.comparison.repeated import EarlierComparison, EarlierPrograms, earlier_comparison
-from milp_verix.comparison.runs import (
-    contrasted,
-    explained,
-    fitting_pairs,
-    minimised,
-    solved,
-    unrun,
-)
+from milp_verix.comparison.runs import contrasted, explained, minimised, pairs_for, solved, unrun
 from milp_verix.comparison.surroundings import all_take, dropped_by, libraries, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.inputs.radii import Labels, features_listed
-from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
 from milp_verix.problem.masks import features_in
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash, question_of
 from milp_verix.results.build import package_versions, shared_fields
-from milp_verix.results.comparison import Comparison, Pair, ProgramRecord, Run, Skipped
+from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import excludes_scenarios
@@ -167,12 +159,7 @@ def compare_solvers(
     require_one_of(_MASTERS, master, "master")
     if task in ("minimum", "contrastive"):
         search.require_only(task, f"a comparison of {task} explanations")
-    fitting, skipped = fitting_pairs(solvers, formulations)
-    unfit = {pair: misfit(pair.solver, problem) for pair in fitting}
-    pairs = [pair for pair, reason in unfit.items() if reason is None]
-    skipped += [Skipped(pair, reason) for pair, reason in unfit.items() if reason is not None]
-    if fitting and not pairs:
-        raise InputError(skipped[-1].reason)
+    pairs, skipped = pairs_for(problem, solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     for name, value in (("rounds", rounds), ("seeds", seeds)):
         if integer_of(value, name) > _MOST_ROUNDS:
@@ -204,7 +191,9 @@ def compare_solvers(
         Handling(
             tiny=dropped_by(pairs) if task == "check" else 0.0,
             substitutes=substitutes,
-            tangents=problem.ball.norm == "l2" and not all_take(pairs, "quadratic"),
+            tangents=task == "check"
+            and problem.ball.norm == "l2"
+            and not all_take(pairs, "quadratic"),
         ),
     )
     if resume is not None:
@@ -261,9 +250,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             # what bounds and an attack decide, and what they leave to the solvers
             self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
             self.checks = self.prepared.checks
-            unfit, self.skipped = self.skipped, []
-            for left in unfit:
-                self._skip(left.pair, left.reason)
+            self.skipped = [self._unrun(left.pair, left.reason) for left in self.skipped]
         for number, (pair, seed) in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
@@ -273,7 +260,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             try:
                 run = self._run(pair, self._share(len(turns) - number), seed)
             except (SolverError, InputError) as error:  # a way of warm that it does not have
-                self._skip(pair, str(error))
+                self.skipped.append(self._unrun(pair, str(error)))
                 del self._finished[pair]
                 continue
             finally:
@@ -286,14 +273,13 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         if not self._finished:
             raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
 
-    def _skip(self, pair: Pair, reason: str) -> None:
-        """Leave a pair out, with a row for each program that it would have got."""
-        each: tuple[ProgramRecord, ...] = ()
+    def _unrun(self, pair: Pair, reason: str) -> Skipped:
+        """Return a pair that is left out, with a row for each program that it would have got."""
         if self.prepared is not None and pair.solver.partition("?")[0] not in OWN_ENGINES:
-            with suppress(InputError):  # of a formulation that the question does not have
-                given = self.problem, pair, self.prepared, self._share(2), self.handling
-                each = unrun(*given, relaxations=self.relaxations, why=reason)
-        self.skipped.append(Skipped(pair, reason, each))
+            given = self.problem, pair, self.prepared, self._share(2), self.handling
+            with suppress(InputError):  # the question may not have this formulation
+                return Skipped(pair, reason, unrun(*given, self.relaxations, reason))
+        return Skipped(pair, reason)
 
     def _state(self) -> Pair:
         return self._pair
@@ -331,11 +317,11 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _run(self, pair: Pair, search: Search, seed: int) -> Run:
         if self.task == "minimum":
-            return minimised(self.problem, pair, search, self.master)
+            return minimised(self.problem, pair, search, self.handling, self.master)
         if self.task == "contrastive":
-            return contrasted(self.problem, pair, search)
+            return contrasted(self.problem, pair, search, self.handling)
         if self.prepared is None:
-            return explained(self.problem, pair, search, self.ordering)
+            return explained(self.problem, pair, search, self.handling, self.ordering)
         handling = replace(self.handling, seed=seed)
         return solved(
             self.problem,

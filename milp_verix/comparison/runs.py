@@ -28,7 +28,7 @@ from milp_verix.comparison.timed_solver import (
     TimedSolver,
     idle_solver,
 )
-from milp_verix.oracle.engines.choice import engine_of
+from milp_verix.oracle.engines.choice import engine_of, misfit
 from milp_verix.oracle.engines.engine import Claim, Engine
 from milp_verix.oracle.engines.programs import Programs
 from milp_verix.oracle.verdict import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
@@ -45,8 +45,8 @@ from milp_verix.solvers import OWN_ENGINES, SOLVERS, Solver, open_session, resol
 from verix_encodings import Formulation
 
 
-def fitting_pairs(
-    solvers: str | Sequence[str] | None, formulations: str | Sequence[str]
+def pairs_for(
+    problem: ProblemData, solvers: str | Sequence[str] | None, formulations: str | Sequence[str]
 ) -> tuple[list[Pair], list[Skipped]]:
     """Return the pairs that fit and the pairs that do not; ``solvers`` None means all installed.
 
@@ -64,7 +64,7 @@ def fitting_pairs(
         missing = _missing(solver)
         for formulation in chosen:
             pair = Pair(solver, formulation.name)
-            reason = missing or _unfit(solver, formulation)
+            reason = missing or _unfit(solver, formulation) or misfit(solver, problem)
             if reason is None:
                 fitting.append(pair)
             else:
@@ -114,9 +114,11 @@ def _unfit(solver: str, formulation: Formulation) -> str | None:
     return None
 
 
-def explained(problem: ProblemData, pair: Pair, search: Search, ordering: dict[str, Any]) -> Run:
+def explained(
+    problem: ProblemData, pair: Pair, search: Search, handling: Handling, ordering: dict[str, Any]
+) -> Run:
     """Find an explanation."""
-    chosen, clock = _timed(pair, search)
+    chosen, clock = _timed(pair, search, handling)
     return _of_explanation(pair, clock, explain_problem(problem, search=chosen, **ordering))
 
 
@@ -151,9 +153,11 @@ def _run(pair: Pair, clock: SolverClock, found: Explanation | ContrastiveExplana
     )
 
 
-def minimised(problem: ProblemData, pair: Pair, search: Search, master: str) -> Run:
+def minimised(
+    problem: ProblemData, pair: Pair, search: Search, handling: Handling, master: str
+) -> Run:
     """Find a minimum explanation, with the bound by ``master``."""
-    chosen, clock = _timed(pair, search)
+    chosen, clock = _timed(pair, search, handling)
     found = minimum_of(problem, master=master, search=chosen)
     effort = found.statistics.search
     run = _of_explanation(pair, clock, found)
@@ -175,9 +179,9 @@ def minimised(problem: ProblemData, pair: Pair, search: Search, master: str) -> 
     )
 
 
-def contrasted(problem: ProblemData, pair: Pair, search: Search) -> Run:
+def contrasted(problem: ProblemData, pair: Pair, search: Search, handling: Handling) -> Run:
     """Find a smallest contrastive explanation."""
-    chosen, clock = _timed(pair, search)
+    chosen, clock = _timed(pair, search, handling)
     found = contrastive_of(problem, search=chosen)
     cost, bound = (np.inf, np.inf) if found.robust else (found.cost, found.lower_bound)
     return replace(_run(pair, clock, found), cost=cost, bound=bound)
@@ -266,10 +270,9 @@ def solved(
                 record = replace(record, status=status or record.status)
                 if status is not None and not clock.solves and isinstance(engine, Programs):
                     alone = replace(prepared, claims={number: one})
-                    given = problem, pair, alone, search, handling
-                    for like in unrun(*given, relaxations=relaxations):
-                        shared = {name: getattr(like, name) for name in _OF_PROGRAM}
-                        record = replace(record, **shared)
+                    for like in unrun(problem, pair, alone, search, handling, relaxations):
+                        size, relaxed = like.size, like.relaxation
+                        record = replace(record, digest=like.digest, size=size, relaxation=relaxed)
                 elif relaxations is not None and clock.solves:
                     last = clock.solves[-1]
                     record = replace(record, relaxation=relaxations.solve(last.program, last.cost))
@@ -286,17 +289,15 @@ def solved(
     return run()
 
 
-_OF_PROGRAM = ("digest", "size", "relaxation")
 _EFFORT = ("seconds", "cpu_seconds", "load_seconds", "solve_seconds", "solver_seconds")
 
 
-def unrun(
+def unrun(  # noqa: PLR0917
     problem: ProblemData,
     pair: Pair,
     prepared: Prepared,
     search: Search,
     handling: Handling,
-    *,
     relaxations: Relaxations | None,
     why: str = "",
 ) -> tuple[ProgramRecord, ...]:
@@ -392,11 +393,7 @@ class _Answers:
         return (f"{what} {'it' if len(self.taken) == 1 else 'them'}",) if self.taken else ()
 
 
-def _timed(
-    pair: Pair,
-    search: Search,
-    handling: Handling = Handling(),  # noqa: B008
-) -> tuple[Search, SolverClock]:
+def _timed(pair: Pair, search: Search, handling: Handling) -> tuple[Search, SolverClock]:
     """Return ``search`` by the solver and formulation of ``pair``, and the solver's clock."""
     clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs

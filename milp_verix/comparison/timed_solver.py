@@ -118,7 +118,7 @@ class Handling:
 
     tiny: float = 0.0
     seed: int = 0
-    substitutes: bool = True
+    substitutes: bool = False
     tangents: bool = False
     idle: bool = False
 

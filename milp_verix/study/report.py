@@ -5,15 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from milp_verix.base.arguments import (
-    FUNCTION,
-    PATH,
-    checked,
-    instance_of,
-    integer_of,
-    path_of,
-    seconds_of,
-)
+from milp_verix.base.arguments import FUNCTION, PATH, checked, instance_of, integer_of, path_of
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import written
 from milp_verix.base.stored_numbers import json_in, parsed
@@ -173,7 +165,7 @@ def _solver_study(source: Any, warn: Callable[[str], None], shift: float) -> Sol
         return None
     if len(compared) < len(records):
         warn(f"{path}: {len(records) - len(compared)} tasks of other kinds are left out")
-    return study_of(compared, shift=seconds_of(shift, "shift"))
+    return study_of(compared, shift=shift)
 
 
 def _of_solvers(name: str, study: SolverStudy) -> str:

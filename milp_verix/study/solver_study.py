@@ -113,7 +113,6 @@ def read_solver_study(
     """
     require_one_of(CLOCKS, clock, "clock")
     seconds_of(limit, "limit")
-    seconds_of(shift, "shift")
     records = [
         record
         for record in best_records(path_of(path, "path"), warn)
@@ -131,6 +130,7 @@ def study_of(
     shift: float = SHIFT,
 ) -> SolverStudy:
     """Return the study of the ``records`` of comparisons; see :func:`read_solver_study`."""
+    seconds_of(shift, "shift")
     done = [record for record in records if "comparison" in record]
     rows = tuple(row for record in done for row in _rows(record))
     failed = [record for record in records if record["status"] == FAILED]
@@ -156,8 +156,8 @@ def times_of(
 ) -> SolverTimes:
     """Return the seconds by ``clock`` of each pair and instance; a definite answer solves it.
 
-    What a substitute solved counts as its own pair, ``gurobi (highs)``.
-    Of several seeds the median counts, an unsolved run being an infinite time.
+    What a substitute solved counts as its own pair, ``gurobi (highs)``. Of several seeds the median
+    counts, an unsolved run being an infinite time.
     """
     column = CLOCKS[clock]
     rows = [
@@ -184,9 +184,8 @@ def times_of(
         limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
         longest = max((row.get(column, row["seconds"]) for row in rows), default=1.0)
         limit, limited = (max(limits), True) if limits else (longest, False)
-    own, whole = seconds[..., 0], seconds[..., 1]
-    known = tuple(pairs), tuple(instances), own, attempted, limit, shift, limited
-    return SolverTimes(*known, whole=whole, clock=clock)
+    known = tuple(pairs), tuple(instances), seconds[..., 0], attempted, limit, shift, limited
+    return SolverTimes(*known, whole=seconds[..., 1], clock=clock)
 
 
 def _rows(record: Record) -> list[dict[str, Any]]:
