@@ -12,7 +12,6 @@ from milp_verix.base.errors import (
     InputError,
     LicenceLimitError,
     SolverUnavailableError,
-    first_line,
     listed,
     shown,
 )
@@ -26,6 +25,7 @@ from milp_verix.comparison.timed_solver import (
     Relaxations,
     SolverClock,
     TimedSolver,
+    failure,
     idle_solver,
 )
 from milp_verix.oracle.engines.choice import engine_of, misfit
@@ -101,7 +101,7 @@ def _missing(solver: str) -> str | None:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        return f"it does not open: {_failure(error)}"
+        return f"it does not open: {failure(error)}"
     return None
 
 
@@ -341,13 +341,9 @@ def _decided(engine: Engine, claim: Claim) -> tuple[Verdict, str | None]:
     except MemoryError:
         status, reason = "failed", MEMORY_LIMIT
     except (Exception, SystemExit) as error:
-        status, reason = "failed", _failure(error)
+        status, reason = "failed", failure(error)
     engine.close()  # it opens anew for the next program
     return Verdict(Answer.UNKNOWN, reason=reason), status
-
-
-def _failure(error: BaseException) -> str:
-    return f"SystemExit: {error}" if isinstance(error, SystemExit) else first_line(error)
 
 
 def _grounds(verdict: Verdict, solver: str) -> str | None:

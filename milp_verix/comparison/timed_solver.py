@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from milp_verix import solvers
-from milp_verix.base.errors import SolverError, refusing
+from milp_verix.base.errors import MilpVerixError, SolverError, first_line, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
@@ -249,13 +249,22 @@ class _TimedSession:
 
     @contextmanager
     def _timed(self, *kinds: str, **counts: int) -> Iterator[None]:
-        """Add to the clock what the block takes, as seconds of these kinds."""
+        """Add what the block takes to the clock; ``SolverError`` for whatever a plug-in raises."""
         started = time.perf_counter()
         try:
             yield
+        except (MilpVerixError, MemoryError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise SolverError(failure(error)) from error
         finally:
             seconds: Any = dict.fromkeys(kinds, time.perf_counter() - started)
             self._clock.time += SolverTime(**counts, **seconds)
+
+
+def failure(error: BaseException) -> str:
+    """Return what a solver raised, in a line."""
+    return f"SystemExit: {error}" if isinstance(error, SystemExit) else first_line(error)
 
 
 def _reordered(targets: solvers.Targets, order: IntArray) -> solvers.Targets:

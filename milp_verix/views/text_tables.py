@@ -112,6 +112,8 @@ def remarks(comparison: "Comparison") -> list[str]:
     for run in comparison.runs:
         unrun = Counter(one.reason for one in run.each if one.status in ("not run", "failed"))
         found += [f"{run.pair}: {why} ({counted(n, 'program')})" for why, n in unrun.items()]
+        open_ = Counter(run.explanation.unknown_reasons.values() if run.explanation else ())
+        found += [f"{run.pair}: {why} ({counted(n, 'feature')})" for why, n in open_.items()]
     runs = comparison.runs
     found += [_spread(run) for run in runs if comparison.seeds > 1 and run.each]
     # a note that all runs have is about the question

@@ -373,6 +373,30 @@ def test_a_solver_that_raises_has_failed_programs_and_the_comparison_goes_on(
     assert found.unequal == ()
 
 
+@pytest.mark.usefixtures("unattacked")
+def test_a_solver_that_raises_leaves_features_of_an_explanation_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_large(*_: object) -> SolveResult:
+        raise LicenceLimitError("too large")
+
+    def broken(*_: object) -> SolveResult:
+        raise ZeroDivisionError("somewhere inside")
+
+    register(monkeypatch, "licensed", too_large)
+    register(monkeypatch, "broken", broken)
+    options: dict[str, Any] = {"epsilon": 0.1, "task": "explain", "bounds": "interval"}
+    options["solvers"] = ["licensed", "broken", "highs"]
+    found = compare(network(), X, **options)
+    licensed, raising, highs = found.runs
+    assert min(licensed.unknown, raising.unknown) > highs.unknown == 0
+    said = f"broken, big_m: broken failed: somewhere inside ({raising.unknown} features)"
+    assert said in remarks(found)
+    found = compare(network(), X, substitutes=True, **options)
+    assert [run.handed_to for run in found.runs] == ["highs", None, None]
+    assert found.runs[0].unknown == 0
+
+
 @pytest.mark.parametrize("error", [OSError("no licence server"), SystemExit("no licence server")])
 def test_a_solver_that_does_not_open_is_not_run(
     monkeypatch: pytest.MonkeyPatch, error: BaseException
