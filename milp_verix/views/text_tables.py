@@ -142,11 +142,11 @@ def _spread(run: "Run") -> str:
 
 def _prepared(comparison: "Comparison") -> list[str]:
     """Return what was decided before any solver was asked, and what each one got."""
-    if comparison.task != "check" or comparison.checks is None:
+    if comparison.task != "check" or not comparison.checks:
         return []
     by = Counter(one.by for one in comparison.decided if one.answer is not Answer.UNKNOWN)
     left = len(comparison.checks) - len(comparison.decided)
-    which = f"{counted(left, 'check')} that bounds and an attack leave open"
+    which = f"{counted(left, 'check')} that bounds and an attack did not decide"
     if by:
         decided = ", ".join(f"{who} decided {n}" for who, n in by.items())
         which = f"{counted(len(comparison.checks), 'check')}: {decided}, {left} left"
