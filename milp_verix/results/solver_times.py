@@ -95,11 +95,8 @@ class SolverTimes(Compared):
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(np.where(self.attempted, values, 0.0).sum(axis=1) / counts)
 
-        whole = self.seconds if self.whole is None else self.whole
-        logs, all_logs = (
-            np.log(np.where(solved, times, self.limit) + self.shift)
-            for times in (self.seconds, whole)
-        )
+        both = self.seconds, self.seconds if self.whole is None else self.whole
+        logs, all_logs = (np.log(np.where(solved, own, self.limit) + self.shift) for own in both)
         means, all_means = np.exp(mean(logs)), np.exp(mean(all_logs))
         order = np.lexsort((means, -solved.sum(axis=1)))
         first = int(order[0])
@@ -163,6 +160,6 @@ def _signed_rank(differences: NDArray[np.float64]) -> float:
     """Return the p-value of Wilcoxon's signed-rank test: 1 for equal times, NaN for no times."""
     from scipy.stats import wilcoxon
 
-    if not differences.size:
-        return float("nan")
-    return float(wilcoxon(differences).pvalue) if np.any(differences) else 1.0
+    if not np.any(differences):
+        return 1.0 if differences.size else float("nan")
+    return float(wilcoxon(differences).pvalue)

@@ -185,6 +185,7 @@ def times_of(
         longest = max((row.get(column, row["seconds"]) for row in rows), default=1.0)
         limit, limited = (max(limits), True) if limits else (longest, False)
     known = tuple(pairs), tuple(instances), seconds[..., 0], attempted, limit, shift, limited
+    clock = clock if any(column in row for row in rows) else "wall"
     return SolverTimes(*known, whole=seconds[..., 1], clock=clock)
 
 

@@ -26,7 +26,11 @@ STUDY_HEADS = (
     *("PAR10, s", "ratio", "95 % interval", "p"),
 )
 _MOST = 3
-_CLOCKS = {"solver": "the solver's own", "wall": "wall-clock times", "cpu": "processor times"}
+_CLOCKS = {
+    "solver": "the solver's own, of its calls where it has no clock",
+    "wall": "wall-clock times",
+    "cpu": "processor times",
+}
 
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:
