@@ -38,7 +38,7 @@ from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash, question_of
 from milp_verix.results.build import package_versions, shared_fields
-from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
+from milp_verix.results.comparison import Comparison, Pair, ProgramRecord, Run, Skipped
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import excludes_scenarios
@@ -230,6 +230,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
         self._pair: Pair
         self._partial: list[Run] = []
+        self._listed: dict[str, tuple[ProgramRecord, ...]] = {}
 
     def go_on_from(self, earlier: EarlierComparison) -> None:
         """Take the checks of an earlier comparison, and the programs that it answered."""
@@ -275,11 +276,14 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _unrun(self, pair: Pair, reason: str) -> Skipped:
         """Return a pair that is left out, with a row for each program that it would have got."""
-        if self.prepared is not None and pair.solver.partition("?")[0] not in OWN_ENGINES:
-            given = self.problem, pair, self.prepared, self._share(2), self.handling
-            with suppress(InputError):  # the question may not have this formulation
-                return Skipped(pair, reason, unrun(*given, self.relaxations, reason))
-        return Skipped(pair, reason)
+        if self.prepared is None or pair.solver.partition("?")[0] in OWN_ENGINES:
+            return Skipped(pair, reason)
+        known, name = self._listed, pair.formulation
+        given = self.problem, pair, self.prepared, self._share(2), self.handling
+        with suppress(InputError):  # the question may not have this formulation
+            known[name] = known.get(name) or unrun(*given, self.relaxations)
+        rows = known.get(name, ())
+        return Skipped(pair, reason, tuple(replace(e, reason=f"not run: {reason}") for e in rows))
 
     def _state(self) -> Pair:
         return self._pair

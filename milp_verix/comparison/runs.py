@@ -299,7 +299,6 @@ def unrun(  # noqa: PLR0917
     search: Search,
     handling: Handling,
     relaxations: Relaxations | None,
-    why: str = "",
 ) -> tuple[ProgramRecord, ...]:
     """Return a row "not run" for each program of ``prepared``, as the pair would get it."""
     idle = replace(handling, idle=True)
@@ -307,8 +306,7 @@ def unrun(  # noqa: PLR0917
     if run.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     own: dict[str, Any] = {**dict.fromkeys(_EFFORT, 0.0), "solves": 0, "builds": 0, "changes": 0}
-    own |= {"status": "not run", "reason": f"not run: {why}"}
-    return tuple(replace(one, **own) for one in run.each)
+    return tuple(replace(one, status="not run", **own) for one in run.each)
 
 
 def _time_of(taken: Sequence[ProgramRecord]) -> SolverTime:

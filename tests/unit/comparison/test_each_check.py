@@ -150,14 +150,17 @@ def test_programs_that_no_solver_took_are_told_as_those_that_one_did(
     for name in ("small", "broken"):
         monkeypatch.setitem(SOLVERS, name, Raising(name, honest))
     register(monkeypatch, "absent", honest, reason="pip install absent")
+    register(monkeypatch, "missing", honest, reason="pip install missing")
     model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
     options: dict[str, Any] = {"epsilon": 0.3, "bounds": "interval", "warm": warm, "checks": FREE}
-    options |= {"solvers": ["absent", "small", "broken", "highs"], "relaxations": True}
+    options |= {"solvers": ["absent", "small", "broken", "highs", "leaves", "missing"]}
+    options["relaxations"] = True
     found = compare(model, np.full(6, 0.5), **options)
     by = {name: rows.reset_index() for name, rows in found.each().groupby("solver")}
     same = ["check", "rival", "free", "digest", *COLUMNS_OF_SIZE, "relaxation"]
     for name, status, reason in (
         ("absent", "not run", "not run: solver 'absent': pip install absent"),
+        ("missing", "not run", "not run: solver 'missing': pip install missing"),
         ("small", "not run", "not run: too large"),
         ("broken", "failed", "too large"),
     ):
@@ -171,10 +174,15 @@ def test_programs_that_no_solver_took_are_told_as_those_that_one_did(
     # a study keeps these rows, and does not count them as asked
     kept = compared_checks(found)
     rows = _rows({"index": 0, "epsilon": 0.3, "settings": {}, "comparison": kept})
-    assert len(rows) == 4 * found.programs
+    assert len(rows) == 5 * found.programs
     asked = {one.pair.solver: one.attempted for one in times_of(rows).summary()}
     every = found.programs
-    assert asked == {"highs": every, "broken": every, "small": 0, "absent": 0}
+    assert asked == {"highs": every, "broken": every, "small": 0, "absent": 0, "missing": 0}
+    assert [(left.pair.solver, len(left.each)) for left in found.skipped] == [
+        ("absent", every),
+        ("leaves", 0),  # an engine that has no programs
+        ("missing", every),
+    ]
 
 
 def test_a_solver_that_opens_once_alone_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
