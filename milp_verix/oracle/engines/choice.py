@@ -77,11 +77,6 @@ def portfolio_for(problem: ProblemData, search: Search) -> Portfolio:
     """
     solver = search.solver
     chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
-    if problem.ball.mixed is not None and chosen == "beta":
-        raise InputError(
-            f"the solver {chosen!r} branches on phases alone, and cannot decide whole numbers or "
-            "rules: choose another, such as 'split' or 'highs', or 'auto'"
-        )
     if unfit := misfit(chosen, problem):
         raise InputError(unfit)
     if solver == "auto":
@@ -169,8 +164,13 @@ class _Auto:
 
 
 def misfit(solver: str | None, problem: ProblemData) -> str | None:
-    """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
+    """Return why a solver takes no trees, no networks or no whole numbers; None if it fits."""
     trees = problem.margins.stepped
+    if problem.ball.mixed is not None and solver == "beta":
+        return (
+            f"the solver {solver!r} branches on phases alone, and cannot decide whole numbers or "
+            "rules: choose another, such as 'split' or 'highs', or 'auto'"
+        )
     if trees and solver in _NO_TREES:
         return (
             f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "
