@@ -213,9 +213,10 @@ def _each_solver(times: SolverTimes) -> list[SolverTimes]:
     parts = []
     for solver in dict.fromkeys(pair.solver for pair in times.pairs):
         mine = [k for k, pair in enumerate(times.pairs) if pair.solver == solver]
-        pairs, rows = tuple(times.pairs[k] for k in mine), np.array(mine)
-        of_it = {"seconds": times.seconds[rows], "attempted": times.attempted[rows]}
-        parts.append(replace(times, pairs=pairs, **of_it))
+        rows = np.array(mine)
+        names = ["seconds", "attempted"] + ["whole"] * (times.whole is not None)
+        of_it: dict[str, Any] = {name: getattr(times, name)[rows] for name in names}
+        parts.append(replace(times, pairs=tuple(times.pairs[k] for k in mine), **of_it))
     return parts
 
 
