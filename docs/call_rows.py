@@ -126,7 +126,7 @@ result has the features that can be left out, all together, and a counterfactual
 feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
 and the time limit return the result so far; "not known" is an answer, too. The check of
 soundness may take half of a limited time.""", placed=("explanation",)),
-    Call("relevance", "relevance", "searches.relevance.relevance_of", "Relevance",
+    Call("relevance", "relevance", "searches.importance_search.relevance_of", "Relevance",
         """\
 Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
 
@@ -300,7 +300,7 @@ TYPES = {
     "Progress": "milp_verix.searches.explain_search",
     "RadiusProgress": "milp_verix.searches.radius_search",
     "RangesProgress": "milp_verix.searches.ranges.ranges_search",
-    "RelevanceProgress": "milp_verix.searches.relevance",
+    "RelevanceProgress": "milp_verix.searches.importance_search",
     "Explanation": "milp_verix.results.explanation",
     "ContrastiveExplanation": "milp_verix.results.contrast",
     "Enumeration": "milp_verix.results.contrast",

@@ -43,12 +43,11 @@ if TYPE_CHECKING:
     from milp_verix.searches.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance_search import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress, RelevanceProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
     from milp_verix.searches.ranges.ranges_search import RangesProgress
-    from milp_verix.searches.relevance import RelevanceProgress
     from milp_verix.solvers import Solver
     from verix_encodings import BoundMethod, Encoding, Formulation
 
@@ -396,7 +395,7 @@ def audit(
     """
 
 
-@delegated("relevance", to="searches.relevance.relevance_of")
+@delegated("relevance", to="searches.importance_search.relevance_of")
 def relevance(
     network: NetworkLike, x: InputLike, feature: str | int | Sequence[str | int], *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,

@@ -45,12 +45,11 @@ if TYPE_CHECKING:
     from milp_verix.searches.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance_search import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress, RelevanceProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
     from milp_verix.searches.ranges.ranges_search import RangesProgress
-    from milp_verix.searches.relevance import RelevanceProgress
     from verix_encodings import Encoding
 
 
@@ -191,7 +190,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.audit`.
         """
 
-    @delegated("relevance", to="searches.relevance.relevance_of")
+    @delegated("relevance", to="searches.importance_search.relevance_of")
     def relevance(
         self, feature: str | int | Sequence[str | int], *, search: Search = USUAL,
         progress: Callable[[RelevanceProgress], None] | None = None,

@@ -19,9 +19,8 @@ from milp_verix.base.arguments import costs_of, integer_of
 from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.features import CostsLike
-from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import unit_of
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of

@@ -22,8 +22,7 @@ from milp_verix.oracle.ball_bounds import WholeBall
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Stage, StageStatistics, Verdict
-from milp_verix.problem.masks import features_in
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import Result
 from milp_verix.results.build import counterfactual_of

@@ -7,6 +7,7 @@ float64. It refutes a set if a margin exceeds zero by more than the error bound 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from milp_verix.base.clock import Deadline
 from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.searches.minimum.incumbent import Incumbent
-from milp_verix.searches.minimum.relaxation import Restriction
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import Affine, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, count_of_entries, dense
@@ -25,6 +25,14 @@ from verix_encodings.scenario import SLACK, network_of_selection
 _ROUNDING = 1e-9  # of sums of costs, relative
 _PROVEN = 1e-6  # the error of a loss that duals prove, relative
 _STEPS = 100  # into which the slack is divided to estimate the number of sets; not measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restriction:
+    """The mask of features ``fixed_in``, shape (features,), and the numbers of ``free`` ones."""
+
+    fixed_in: BoolArray
+    free: IntArray
 
 
 def reduced_cost_sets(

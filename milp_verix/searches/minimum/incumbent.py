@@ -28,7 +28,7 @@ from milp_verix.oracle.attacks import pulled_in
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.problem.objective import Objective
-from milp_verix.searches.contrast_cover import Attacker
+from milp_verix.searches.budget_bound import Attacker
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.strategies import Traversal
 from milp_verix.solvers import Session, Targets, open_session

@@ -38,9 +38,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.problem.features import CostsLike
-from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import make_objective
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.explanation import Explanation

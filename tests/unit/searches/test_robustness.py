@@ -16,8 +16,8 @@ from milp_verix import InputError, Inputs, Problem, RobustnessRadii, robustness_
 from milp_verix.base.number_text import exact
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.ranges import RadiusBracket
-from milp_verix.searches import brackets as balls
-from milp_verix.searches.brackets import Balls, Bracket
+from milp_verix.searches import radius_search as balls
+from milp_verix.searches.radius_search import Balls, Bracket
 from milp_verix.views.radius_words import bracket_text
 from milp_verix.views.result_words import facts_of
 from tests.support import digits_example as digits

@@ -9,7 +9,12 @@ import pytest
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.problem.objective import make_objective
-from milp_verix.searches.minimum.relaxation import NO_FIXINGS, ConstraintPool, Fixings, Relaxation
+from milp_verix.searches.minimum.branch_and_cut import (
+    NO_FIXINGS,
+    ConstraintPool,
+    Fixings,
+    Relaxation,
+)
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
