@@ -12,7 +12,7 @@ it in the order.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -139,16 +139,18 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
         if self.stopped is not None and self.order_by is not None and self.oracle.proven:
             # Ctrl-C came while the order was made: the bounds before it decide all features
             state.irrelevant.extend(state.remaining)
-        return partial(self._explanation, self.order, state)
+        order = self.order
+
+        def build() -> Explanation:
+            spent = self.request.elapsed
+            return explanation_of(order, state, self.oracle, spent, traversal=self.strategy)
+
+        return build
 
     def result(self) -> Explanation:
         """Return the explanation; counterfactuals of described inputs have few, small changes."""
         found, request = self._snapshot()(), self.request
         return with_plain_counterfactuals(found, request.problem, request.deadline)
-
-    def _explanation(self, order: Order, state: Traversal) -> Explanation:
-        spent = self.request.elapsed
-        return explanation_of(order, state, self.oracle, spent, traversal=self.strategy)
 
 
 def explanation_of(
@@ -213,17 +215,17 @@ def explain_problem(
 
     def noted(deadline: Deadline, whole: WholeBall | None) -> Order:
         made = order_by(deadline, whole)
-        return replace(made, notes=resumed.order.notes + made.notes)
+        return replace(made, notes=chosen.notes + made.notes)
 
     with Oracle(problem, search) as oracle:
-        resumed = resumption(earlier, oracle, request.deadline, request.check_limit)
-        chosen, traversed, make = resumed.order, resumed.traversal, None
+        traversed, chosen = resumption(earlier, oracle, request.deadline, request.check_limit)
+        first, make = chosen, None
         if traversed is None:
             why = f"the run ended before the order {order!r} was known"
-            chosen = without_order(problem.features.count, why)
-            traversed, make = Traversal(chosen.permutation), noted
+            first = without_order(problem.features.count, why)
+            traversed, make = Traversal(first.permutation), noted
         tries = isinstance(order, str) and order == "auto"
-        run = ExplainSearch(oracle, request, traversal, chosen, traversed, make, tries)
+        run = ExplainSearch(oracle, request, traversal, first, traversed, make, tries)
         return run.run(progress, snapshots).of(problem)
 
 
@@ -235,29 +237,25 @@ begin anew would be faster.
 """
 
 
-class Resumption(NamedTuple):
-    """The ``traversal`` to go on with, None to begin anew; ``order`` has notes for the result."""
-
-    traversal: Traversal | None
-    order: Order
-
-
 def resumption(
     earlier: "Earlier | None",
     oracle: Oracle,
     deadline: Deadline,
     most: Limit,
     must: Sequence[int] = (),
-) -> Resumption:
-    """Return how to go on from ``earlier``, checked within ``most``, through all but ``must``."""
+) -> tuple[Traversal | None, Order]:
+    """Return how to go on from ``earlier``, checked within ``most``, through all but ``must``.
+
+    The traversal is None to begin anew; the order has notes for the result.
+    """
     if earlier is None:
-        return Resumption(None, Order("", ()))
+        return None, Order("", ())
     order = tuple(f for f in earlier.result.permutation if f not in must)
     freed = set(earlier.result.irrelevant)
     state = Traversal(order, irrelevant=[f for f in order if f in freed])
     state.violated = {f: v for f, v in earlier.counterfactuals.items() if f not in must}
     if not state.irrelevant:
-        return Resumption(state if state.violated else None, _order_of(earlier.result))
+        return state if state.violated else None, _order_of(earlier.result)
     took = earlier.result.statistics.seconds
     work = max(min(_SHARE * deadline.left, took), _LEAST)
     until = deadline.limited(most).within(work)
@@ -272,11 +270,11 @@ def resumption(
     claim = f"the claim on {counted(len(state.irrelevant), 'irrelevant feature')}"
     author = f"an earlier run of {earlier.author}"
     if verdict.holds:
-        return Resumption(state, _order_of(earlier.result, f"{claim} of {author} was proven again"))
+        return state, _order_of(earlier.result, f"{claim} of {author} was proven again")
     oracle.forget(deadline)
     why = "was refuted" if verdict.violated else "could not be proven again in time"
     note = f"{claim} of {author} {why}: this run began anew"
-    return Resumption(None, _order_of(earlier.result, note))
+    return None, _order_of(earlier.result, note)
 
 
 def _order_of(result: Explanation, *notes: str) -> Order:

@@ -188,8 +188,7 @@ class Explainer:
 
 def _points_first(walk: Walk) -> None:
     """Take the counterfactuals among known points, which cost no check; then gallop."""
-    for feature, verdict in walk.flipped().items():
-        walk.settle([feature], verdict)
+    walk.settle_flips()
     galloping(walk)
 
 
@@ -242,8 +241,8 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
     is needed, and returns None if no bound is left to raise. ``lower_bound`` is proven, and
-    ``scenarios``, (d, N), are those of an earlier search. The search
-    ends at the deadline ``until``; the last seconds before the request's are for counterfactuals.
+    ``scenarios``, (d, N), are those of an earlier search. The search ends at the deadline
+    ``until``; the last seconds before the request's are for counterfactuals.
     """
 
     def __init__(
@@ -333,17 +332,17 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         same = earlier if (result.must, result.must_not) == sets else None
         with self._stage(_FIRST):
             limit = incumbent.check_limit
-            resumed = resumption(same, self._oracle, self.until, limit, result.must)
-            if resumed.traversal is not None:
-                incumbent.take_traversal(resumed.traversal)
+            traversal, order = resumption(same, self._oracle, self.until, limit, result.must)
+            if traversal is not None:
+                incumbent.take_traversal(traversal)
             self.scenarios = (earlier.scenarios - self.perturbations.centre).T
             incumbent.adversary.remember_last(earlier.counterfactuals.values())
             incumbent.adversary.remember(self.scenarios)
-        self._earlier, self._of_earlier = earlier, resumed.order.notes
-        if resumed.traversal is not None:
+        self._earlier, self._of_earlier = earlier, order.notes
+        if traversal is not None:
             # a search that had scenarios had found a first explanation
             self._advanced = self.scenarios.size > 0
-            self._explainer.go_on(resumed.traversal, first=not self._advanced)
+            self._explainer.go_on(traversal, first=not self._advanced)
 
     def _search(self) -> None:
         """Find a first bound and a first explanation, and raise the bound until both meet."""
