@@ -92,7 +92,7 @@ Find the minimal abductive and contrastive explanations of the prediction at ``x
 There may be exponentially many: ``limit`` stops once so many were found, of both kinds
 together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
 is listed on neither side, and the enumeration is then not complete."""),
-    Call("inflate", "inflate", "searches.ranges.inflate.inflate_problem", "Ranges",
+    Call("inflate", "inflate", "searches.ranges.ranges_search.inflate_problem", "Ranges",
         """\
 Find the widest ranges of an explanation's features that provably keep the prediction.
 
@@ -210,7 +210,7 @@ ModelError: the network cannot be read or encoded.""", placed=("free",)),
 )
 """The methods of ``Problem``."""
 
-RULES = Call("rules", "find_rules", "searches.ranges.inflate.rules_of_table", "Rules",
+RULES = Call("rules", "find_rules", "searches.ranges.ranges_search.rules_of_table", "Rules",
         """\
 Find a few proven rules that cover the rows of a table.
 

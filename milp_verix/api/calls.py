@@ -276,7 +276,7 @@ def enumerate_explanations(
     """
 
 
-@delegated("inflate", to="searches.ranges.inflate.inflate_problem")
+@delegated("inflate", to="searches.ranges.ranges_search.inflate_problem")
 def inflate(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike | None = None, *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -666,7 +666,7 @@ def encode_check(
     """
 
 
-@delegated("rules", to="searches.ranges.inflate.rules_of_table")
+@delegated("rules", to="searches.ranges.ranges_search.rules_of_table")
 def find_rules(
     network: NetworkLike, rows: Any, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,

@@ -156,7 +156,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.enumerate_explanations`.
         """
 
-    @delegated("inflate", to="searches.ranges.inflate.inflate_problem")
+    @delegated("inflate", to="searches.ranges.ranges_search.inflate_problem")
     def inflate(
         self, explanation: FeatureSetLike | None = None, *, rows: Any = None,
         within: Epsilon = math.inf, resolution: float = 0.01, search: Search = USUAL,

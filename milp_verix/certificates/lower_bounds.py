@@ -27,8 +27,8 @@ from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.phase_leaves import NoProofError, require_time
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Branch, SelectionLp
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.oracle.engines.beta_search import PhaseSearch
-from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult

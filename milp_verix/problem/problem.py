@@ -35,7 +35,12 @@ from milp_verix.problem.meeting import (
     shaped_domain,
     with_missing_of,
 )
-from milp_verix.problem.question import Classification, Question, make_question
+from milp_verix.problem.question import (
+    Classification,
+    Question,
+    make_question,
+    rounded_margins,
+)
 from milp_verix.problem.search import Given, InputLike
 from verix_encodings import Network
 from verix_encodings.arrays import BoolArray
@@ -147,13 +152,11 @@ class ProblemData:
     def margins(self) -> Network:
         """The network of the margins: the prediction is kept where every output is below zero.
 
-        If a Sigmoid rounds several scores they depend on the ball; see ``saturation``.
+        If a Sigmoid rounds several scores they depend on the ball; see ``rounded_margins``.
         """
         question, network = self.question, self.network
         if not (network.rounds_scores and isinstance(question, Classification)):
             return self._alike.margins if self._alike else question.margins(network.ir)
-        from milp_verix.problem.saturation import rounded_margins
-
         box, label, rivals = self.ball.outer, question.label, question.rivals
         return rounded_margins(network.ir, box, label, rivals, network.dtype)
 

@@ -42,7 +42,7 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT, Deadline, elapsed_work
 from milp_verix.base.errors import SolverError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.attacks import PerturbationSet, perturbation_set
 from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Stage, Verdict, replayed
 from milp_verix.problem.objective import Objective, make_objective

@@ -10,8 +10,8 @@ import numpy as np
 from milp_verix import Problem
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.oracle.attacks import perturbation_set
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.search import Request, Search
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, branch_and_cut

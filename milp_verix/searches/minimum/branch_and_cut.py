@@ -32,7 +32,7 @@ from typing import TypeAlias
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.oracle.verdict import SearchEffort
 from milp_verix.problem.objective import Objective
 from milp_verix.searches.minimum.enumeration import NodeEnumeration, Restriction

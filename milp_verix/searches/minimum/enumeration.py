@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import Affine, Network, interval_bounds

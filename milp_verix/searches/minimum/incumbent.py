@@ -1,6 +1,6 @@
 """The incumbent, the cheapest explanation known, and the perturbations that other sets fail under.
 
-Perturbations are found by gradients (:mod:`~milp_verix.oracle.perturbation_set`), beginning at the
+Perturbations are found by gradients (:mod:`~milp_verix.oracle.attacks`), beginning at the
 newest ones, and exactly. With ``w = 1 − A`` for the selection ``A``, the perturbation that hurts it
 the most is a maximiser of
 
@@ -24,9 +24,8 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import NO_CHECK_LIMIT, NO_LIMIT, Deadline, Limit, elapsed_work
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.attacks import pulled_in
+from milp_verix.oracle.attacks import INSIDE, PerturbationSet, pulled_in
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.problem.objective import Objective
 from milp_verix.searches.budget_bound import Attacker
 from milp_verix.searches.minimum.search_limits import SearchLimits

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
 from milp_verix.base.errors import InputError, SolverError
+from milp_verix.oracle.attacks import perturbation_set
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.oracle.verdict import INTERRUPTED, SearchEffort, Statistics, Verdict
 from milp_verix.problem.objective import Objective
 from milp_verix.problem.problem import ProblemData

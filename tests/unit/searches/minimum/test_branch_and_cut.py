@@ -9,7 +9,7 @@ import pytest
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.problem.objective import make_objective
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, ConstraintPool, Relaxation
 from milp_verix.searches.minimum.enumeration import NodeEnumeration

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.searches.minimum.branch_and_cut import Restriction
 from milp_verix.searches.minimum.enumeration import (
     FirstLayer,
