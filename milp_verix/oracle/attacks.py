@@ -311,11 +311,6 @@ class PerturbationSet:
     region: Interval | NormBall
     feature_of: IntArray
 
-    @property
-    def box(self) -> Interval:
-        """The box around the region."""
-        return self.region if isinstance(self.region, Interval) else self.region.box
-
     @cached_property
     def moves(self) -> Interval | NormBall:
         """The perturbations: adding x would round them, and could carry one out of a small ball."""

@@ -424,22 +424,6 @@ _MOST_CEILINGS = 12  # that are kept; not measured
 _MOST_MISSES = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ceiling:
-    """Bounds over a ball, as deep as ``depth``."""
-
-    region: Interval | NormBall
-    bounds: Bounds
-    depth: int | None
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """The sum of the widths of the ball's box, and its radius in another norm than L∞."""
-        box = self.region.box
-        radius = self.region.radius if isinstance(self.region, NormBall) else 0.0
-        return float(np.sum(box.upper - box.lower)), radius
-
-
 @dataclass(slots=True, eq=False)
 class SmallerBalls:
     """Bounds on a network by ``method``, over one ball after the other.
@@ -456,7 +440,7 @@ class SmallerBalls:
     deepest: int = 0
     name: str = ""
     _misses: int = 0
-    _ceilings: list[_Ceiling] = field(default_factory=list)
+    _ceilings: list[tuple[Interval | NormBall, Deeper]] = field(default_factory=list)
 
     @classmethod
     def of(cls, problem: ProblemData, search: Search) -> "SmallerBalls":
@@ -486,10 +470,10 @@ class SmallerBalls:
         if first is branched_bounds and whole is not None:
             first = crown_bounds
         depth = 0 if self.deepens else None
-        around = [one for one in self._ceilings if _inside(region, one.region)]
+        around = [one for one in self._ceilings if _inside(region, one[0])]
         if around:
-            ceiling = min(around, key=lambda one: one.size)
-            known, finished = ceiling.bounds, _inside(ceiling.region, region)
+            there, ceiling = min(around, key=lambda one: _size(one[0]))
+            known, finished = ceiling.bounds, _inside(there, region)
             depth = ceiling.depth
         elif whole is not None:
             own, box, known = region.box, whole.bounds[0], whole.bounds
@@ -513,10 +497,9 @@ class SmallerBalls:
             others = [
                 one
                 for one in self._ceilings
-                if not (_inside(region, one.region) and _inside(one.region, region))
+                if not (_inside(region, one[0]) and _inside(one[0], region))
             ]
-            newest = _Ceiling(region, deeper.bounds, deeper.depth)
-            self._ceilings = [*others[1 - _MOST_CEILINGS :], newest]
+            self._ceilings = [*others[1 - _MOST_CEILINGS :], (region, deeper)]
         return deeper.bounds
 
     def with_slopes(
@@ -542,6 +525,12 @@ class SmallerBalls:
         proven = np.all(np.fmin(upper, found[-1].upper) < -needed)
         self._misses = 0 if proven else self._misses + 1
         return found
+
+
+def _size(region: Interval | NormBall) -> tuple[float, float]:
+    """Return the sum of the widths of a ball's box, and its radius in another norm than L∞."""
+    radius = region.radius if isinstance(region, NormBall) else 0.0
+    return float(np.sum(region.box.upper - region.box.lower)), radius
 
 
 def _inside(inner: Interval | NormBall, outer: Interval | NormBall) -> bool:

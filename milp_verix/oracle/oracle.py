@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.attacks import attacked
+from milp_verix.oracle.attacks import attacked, climb
 from milp_verix.oracle.ball_bounds import (
     Headroom,
     Preparation,
@@ -30,7 +30,7 @@ from milp_verix.oracle.ball_bounds import (
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.engine import Claim, Decision, unwatched
 from milp_verix.oracle.engines.programs import stage_of
-from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast, shortest_violated
+from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast
 from milp_verix.oracle.verdict import (
     BOUNDS_ALONE,
     MEMORY_LIMIT,
@@ -280,11 +280,9 @@ class Oracle:
     def many_open(self) -> bool:
         """True if so many neurons are undecided that engines other than programs must decide."""
         left = self._known.left
-        return (
-            self._balls.deepens
-            and left is not None
-            and beyond_input(left.margins, left.bounds) > MOST_OPEN
-        )
+        if left is None or not self._balls.deepens:
+            return False
+        return beyond_input(left.margins, left.bounds) > MOST_OPEN
 
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
@@ -300,12 +298,27 @@ class Oracle:
         verdict: Verdict,
         deadline: Deadline = NO_LIMIT,
     ) -> tuple[int, Verdict]:
-        """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
-        length, shorter = shortest_violated(
-            self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
-        )
-        self._beyond = shorter.witness
-        return length, shorter
+        """Return the shortest prefix of ``block`` found to be violated, by halving.
+
+        ``verdict`` is the one on the whole block: its witness is pulled into the ball of a prefix,
+        and climbs there. At the ``deadline`` it is the shortest prefix so far.
+        """
+        problem, margins = self.problem, self._known.margins
+        lengths = [0, len(block)]
+        while lengths[1] - lengths[0] > 1 and not deadline.passed():
+            middle = sum(lengths) // 2
+            witness = verdict.point
+            worst = int(np.argmax(margins.evaluate(witness)))
+            free = problem.features.coordinates([*irrelevant, *block[:middle]])
+            region = problem.ball.region(free)
+            point = climb(margins, region, witness, worst, deadline.passed)
+            shorter = replayed(problem, point, free) if margins.evaluate(point)[worst] > 0 else None
+            if shorter is None:
+                lengths[0] = middle
+            else:
+                lengths[1], verdict = middle, replace(shorter, stage=Stage.POINTS)
+        self._beyond = verdict.witness
+        return lengths[1], verdict
 
     def suppose(self, free: IntArray, inputs: FloatArray, deadline: Deadline = NO_LIMIT) -> None:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""

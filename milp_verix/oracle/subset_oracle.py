@@ -49,11 +49,6 @@ class SubsetOracle:
         self.oracle = oracle
         self._check_limit = check_limit
 
-    @property
-    def deadline_of_a_check(self) -> Deadline:
-        """The deadline of a check that begins now."""
-        return self.deadline.limited(self._check_limit)
-
     def late(self) -> bool:
         """Return whether the deadline has passed."""
         return self.deadline.passed()
@@ -70,7 +65,7 @@ class SubsetOracle:
         if self._stopped():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         coordinates = self.problem.features.coordinates(sorted(free))
-        verdict = self.oracle.check(coordinates, self.deadline_of_a_check)
+        verdict = self.oracle.check(coordinates, self.deadline.limited(self._check_limit))
         if verdict.holds:
             self.robust = {k: v for k, v in self.robust.items() if not _within(k, mask)}
             self.robust[mask] = verdict

@@ -131,7 +131,7 @@ class ContrastCover:
         self.counterfactuals: list[Verdict] = []
         self.exhausted = self.ended = False
         self.work = 0.0
-        everywhere = interval_bounds(p.margins, p.box)
+        everywhere = interval_bounds(p.margins, p.region.box)
         self._clear = np.maximum(_CLEAR, evaluation_error(p.margins, everywhere))
 
     def hopeless(self, bound: float) -> bool:
@@ -169,7 +169,6 @@ class ContrastCover:
         """Close the solver's session."""
         if self._session is not None:
             self._session.close()
-            self._session = None
 
     def _cover(self, deadline: Deadline) -> None:
         """Find a cheapest set that intersects all sets known, and raise the bound to its cost."""
@@ -381,7 +380,7 @@ class _Budget:
         taken[place_of >= 0] /= costs[place_of[place_of >= 0]]
         start = p.centre + p.weight(given) * self.delta
         one = p.margins.then(minus, np.zeros(1))
-        return network_of_selection(one, start, taken, place_of, bought.size, within=p.box), costs
+        return network_of_selection(one, start, taken, place_of, bought.size, within=p.region.box), costs
 
 
 def _largest(

@@ -196,7 +196,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             middle = (low + high) / 2
             middle = float(np.floor(middle)) if self._whole else middle
             # what bisection does not decide is left to the programs
-            verdict = self._within(middle, subsets.deadline_of_a_check.share(1 / 4))
+            until = subsets.deadline.limited(self.request.check_limit).share(1 / 4)
+            verdict = self._within(middle, until)
             if verdict.violated:
                 self.offer(subsets.learn(verdict))
             if verdict.holds:

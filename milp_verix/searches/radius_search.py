@@ -229,10 +229,6 @@ class Bracket:
         self.lower = max(self.lower, epsilon)
         self.unknown = {radius: why for radius, why in self.unknown.items() if radius > epsilon}
 
-    def undecided(self, epsilon: float, why: str) -> None:
-        """Note that the claim was not decided at ``epsilon``."""
-        self.unknown[epsilon] = why
-
     def violated(self, epsilon: float, verdict: Verdict) -> None:
         """Take over a counterfactual that was found at ``epsilon``.
 
@@ -246,7 +242,7 @@ class Bracket:
             point = counterfactual_of(verdict)
             found = self._balls.distance(point.input)
         if not self.lower < found < self.upper:
-            self.undecided(epsilon, ROUNDING)
+            self.unknown[epsilon] = ROUNDING
             return
         self.upper, self.counterfactual = found, point
         self.unknown = {radius: why for radius, why in self.unknown.items() if radius < found}
@@ -388,7 +384,7 @@ class RadiusSearch(AnytimeSearch[RadiusProgress, RobustnessRadii]):
         elif verdict.violated:
             bracket.violated(step.epsilon, verdict)
         elif step.means == "check":
-            bracket.undecided(step.epsilon, verdict.reason or "unknown")
+            bracket.unknown[step.epsilon] = verdict.reason or "unknown"
 
     def _search(self) -> None:
         """Narrow the brackets in rounds, one question each; those out of time ask again last."""

@@ -294,6 +294,4 @@ class LeafSearch:
 
 def _starts(tree: IntArray) -> IntArray:
     """Return the place of the first leaf of each tree, given the ascending trees of leaves."""
-    if not tree.size:
-        return np.zeros(0, dtype=np.intp)
-    return np.concatenate([[0], np.flatnonzero(tree[1:] != tree[:-1]) + 1])
+    return np.flatnonzero(np.diff(tree, prepend=-1))

@@ -199,18 +199,13 @@ class Relaxation:
         self._now: RelaxedProgram = relaxed_program(
             self._growing, constraints, self._objective.costs
         )
-        self._branching = PhaseBranching(self._now.program, self._features.size)
+        self.branching = PhaseBranching(self._now.program, self._features.size)
         self.lp.extend(self._now.program)
         self.lp.set_cost(self._now.cost)
 
-    def worst_phase(self, solution: NodeSolution, fixings: Fixings) -> int | None:
-        """Return the phase to branch on, as a column; None if the rows of each allow 0 or 1."""
-        found = solution.result
-        return None if found is None else self._branching.best(found, fixings[0])
-
     def any_free(self, fixings: Fixings) -> int | None:
         """Return a column that is not fixed, a phase if there is one; None if all are."""
-        columns = np.concatenate([self._branching.columns, self._features])
+        columns = np.concatenate([self.branching.columns, self._features])
         open_ = np.setdiff1d(columns, fixings[0])
         return int(open_[-1]) if open_.size else None
 
@@ -380,11 +375,11 @@ class BranchAndCut:
         if solution.selection is None:
             # numerical trouble: a branch is easier to solve
             return self._branch(node, relaxation.any_free(node.fixings), solution)
-        violated = relaxation.pool.violated(solution.selection)
+        result = solution.result if relaxation.pool.violated(solution.selection) else None
         self._proposals.improve(solution.selection, self.bound)
         if self._refuted(solution, relaxation.restriction_by(node.fixings, solution.fixings)):
             return []
-        phase = relaxation.worst_phase(solution, node.fixings) if violated else None
+        phase = None if result is None else relaxation.branching.best(result, node.fixings[0])
         if phase is not None:
             return self._branch(node, phase, solution)
         return self._priced(node, solution, solution.selection)

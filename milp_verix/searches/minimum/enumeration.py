@@ -173,9 +173,9 @@ class NodeEnumeration:
         except OverflowError:
             self._off = True
             return None
-        adversary = self._incumbent.adversary
-        worst_first = np.argsort(-adversary.harm(selection), kind="stable")
-        for delta in adversary.newest[:, worst_first].T:
+        p, newest = self._perturbations, self._incumbent.adversary.newest
+        harm = np.max(p.margins_at(p.weight(selection), newest), axis=0)
+        for delta in newest[:, np.argsort(-harm, kind="stable")].T:
             if not left.count or self._deadline.passed():
                 break
             left.refute(delta)
@@ -226,7 +226,7 @@ class NodeEnumeration:
 def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
     """Return the least margins that refute a set in float64, (m,); or ``OverflowError``."""
     p = perturbations
-    error = evaluation_error(p.margins, interval_bounds(p.margins, p.box))
+    error = evaluation_error(p.margins, interval_bounds(p.margins, p.region.box))
     # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.
     # A set is evaluated by 2d + 1 terms there: W(x + δ) + b minus W_i δ_i for coordinates i in the
     # set. With |δ_i| ≤ 2 max|x_i| their sizes sum up to 3|W||x| + |b|, so the error is below

@@ -71,7 +71,7 @@ class ExactPricing:
     def _worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
         p = self._perturbations
         weight, found = p.weight(selection), None
-        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.box)
+        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.region.box)
         # coordinates without effect are fixed at zero
         moves = p.moves.box
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (moves.lower, moves.upper)))
@@ -119,12 +119,6 @@ class Adversary(Attacker):
         super().__init__(perturbations, deadline.passed, *numbers)
         self._most_climbs = limits.climbs_before_check
         self._exact = exact or ExactPricing(perturbations, limits)
-
-    def harm(self, selection: FloatArray) -> FloatArray:
-        """Return the largest margin under each of the newest perturbations, shape (N,)."""
-        p = self._perturbations
-        worst: FloatArray = np.max(p.margins_at(p.weight(selection), self.newest), axis=0)
-        return worst
 
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
         """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,)."""

@@ -46,7 +46,11 @@ class Separator:
             return []
         delta, harm = adversary.worst(selection, self._deadline)
         self._most_harm = max(self._most_harm, harm)
-        if harm > (_LEAST_HARM if whole else max(self._worth * self._most_harm, _LEAST_HARM)):
+        # Successive worst cases differ less and less, and each brings phases to branch on. With more
+        # scenarios than features, branching on features is cheaper.
+        count = self._incumbent.objective.costs.size
+        worth = limits.least_harm * max(1.0, (self._made / count) ** 2) * self._most_harm
+        if harm > (_LEAST_HARM if whole else max(worth, _LEAST_HARM)):
             self._made += 1
             adversary.remember(delta)
             return [self._cover(selection) or self.scenario(delta)]
@@ -59,16 +63,6 @@ class Separator:
     def known(self) -> tuple[FloatArray, ...]:
         """The perturbations of all scenarios made so far, shape (d,) each."""
         return tuple(self._perturbations.values())
-
-    @property
-    def _worth(self) -> float:
-        """The least violation that justifies a new scenario, as a share of the largest so far.
-
-        Successive worst cases differ less and less, and each brings phases to branch on. With more
-        scenarios than features, branching on features is cheaper.
-        """
-        count = self._incumbent.objective.costs.size
-        return self._limits.least_harm * max(1.0, (self._made / count) ** 2)
 
     def _cover(self, selection: FloatArray) -> Cover | None:
         """Return a cover if ``selection`` is a set that a scenario did not exclude before."""

@@ -179,7 +179,7 @@ def test_radii_that_were_not_decided_are_asked_again_from_the_least_on(tmp_path:
     problem = Problem(valley(tmp_path), X, epsilon=0.0)
     bracket = Bracket(Balls(problem), (0,), 0.5, 0.01)
     for radius in (0.4, 0.2, 0.3):
-        bracket.undecided(radius, "time limit")
+        bracket.unknown[radius] = "time limit"
     assert [step.epsilon for step in bracket.again()] == [0.2]
     steps = bracket.again()
     assert next(steps).epsilon == 0.2
