@@ -64,12 +64,7 @@ from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, unit_
 from verix_encodings.bounds.interval import Late
 from verix_encodings.crown import intersection, readers_of, undecided, upper_form
 from verix_encodings.interval_bounds import leaf_bounds
-from verix_encodings.safe_bounds import (
-    SafeBound,
-    encoding_error,
-    evaluation_error,
-    tightened_range,
-)
+from verix_encodings.safe_bounds import SafeBound, encoding_error, evaluation_error, tightened_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +88,7 @@ class ProgramBounds:
         object.__setattr__(self, "solver", resolve_solver(self.solver).name)
 
     def __call__(
-        self,
-        network: Network,
-        region: Region,
-        deadline: Deadline = NO_LIMIT,
-        within: Bounds = (),
+        self, network: Network, region: Region, deadline: Deadline = NO_LIMIT, within: Bounds = ()
     ) -> Bounds:
         """Bound every value over ``region``, inside the bounds ``within``, by the ``deadline``."""
         opened = open_session(self.solver, threads=self.threads, tolerances=self.tolerances)
@@ -145,11 +136,7 @@ def resolve_bounds(bounds: BoundMethod | str) -> tuple[str, BoundMethod]:
 
 
 def bounds_within(
-    method: BoundMethod,
-    network: Network,
-    region: Region,
-    deadline: Deadline,
-    within: Bounds = (),
+    method: BoundMethod, network: Network, region: Region, deadline: Deadline, within: Bounds = ()
 ) -> Bounds:
     """Call ``method``, with the deadline if it is a method of ours that may take long.
 

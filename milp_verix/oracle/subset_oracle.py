@@ -32,11 +32,7 @@ class SubsetOracle:
     """
 
     def __init__(
-        self,
-        oracle: Oracle,
-        deadline: Deadline,
-        check_limit: Limit,
-        held: Collection[int] = (),
+        self, oracle: Oracle, deadline: Deadline, check_limit: Limit, held: Collection[int] = ()
     ) -> None:
         self.problem = oracle.problem
         self.deadline = deadline

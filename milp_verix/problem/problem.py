@@ -35,12 +35,7 @@ from milp_verix.problem.meeting import (
     shaped_domain,
     with_missing_of,
 )
-from milp_verix.problem.question import (
-    Classification,
-    Question,
-    make_question,
-    rounded_margins,
-)
+from milp_verix.problem.question import Classification, Question, make_question, rounded_margins
 from milp_verix.problem.search import Given, InputLike
 from verix_encodings import Network
 from verix_encodings.arrays import BoolArray

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.arguments import (
-    LONGEST_CHECK,
-    Options,
-    integer_of,
-    seconds_of,
-    segments_of,
-)
+from milp_verix.base.arguments import LONGEST_CHECK, Options, integer_of, seconds_of, segments_of
 from milp_verix.base.clock import Deadline, Limit, bytes_of, deadline_in, holds_more
 from milp_verix.base.errors import InputError, meant, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of

@@ -137,11 +137,7 @@ class Walk:
         return tuple(sorted(features, key=lambda feature: tried.get(feature, 0.0)))
 
     def check(
-        self,
-        features: Sequence[int],
-        *,
-        bounds_only: bool = False,
-        part: float | None = None,
+        self, features: Sequence[int], *, bounds_only: bool = False, part: float | None = None
     ) -> Verdict:
         """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late.
 

@@ -46,8 +46,8 @@ class Separator:
             return []
         delta, harm = adversary.worst(selection, self._deadline)
         self._most_harm = max(self._most_harm, harm)
-        # Successive worst cases differ less and less, and each brings phases to branch on. With more
-        # scenarios than features, branching on features is cheaper.
+        # successive worst cases differ less and less, and each brings phases to branch on; with
+        # more scenarios than features, branching on features is cheaper
         count = self._incumbent.objective.costs.size
         worth = limits.least_harm * max(1.0, (self._made / count) ** 2) * self._most_harm
         if harm > (_LEAST_HARM if whole else max(worth, _LEAST_HARM)):
