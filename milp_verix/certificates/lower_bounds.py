@@ -278,8 +278,8 @@ class Refuter:
     def _searched(self, chosen: BoolArray) -> FloatArray | None:
         """Return a perturbation that the set ``chosen`` does not survive, by phases, or None."""
         p, network = self.perturbations, self.perturbations.margins
-        fixed = chosen[p.feature_of]
-        box = Interval(*(np.where(fixed, p.centre, end) for end in (p.box.lower, p.box.upper)))
+        fixed, outer = chosen[p.feature_of], p.region.box
+        box = Interval(*(np.where(fixed, p.centre, end) for end in (outer.lower, outer.upper)))
         region: Interval | NormBall = box
         if isinstance(p.region, NormBall):
             region = NormBall(box, p.centre, p.region.radius, p.region.norm)

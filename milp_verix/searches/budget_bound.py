@@ -380,9 +380,8 @@ class _Budget:
         taken[place_of >= 0] /= costs[place_of[place_of >= 0]]
         start = p.centre + p.weight(given) * self.delta
         one = p.margins.then(minus, np.zeros(1))
-        return network_of_selection(
-            one, start, taken, place_of, bought.size, within=p.region.box
-        ), costs
+        box = p.region.box
+        return network_of_selection(one, start, taken, place_of, bought.size, within=box), costs
 
 
 def _largest(

@@ -317,9 +317,9 @@ class FirstLayer:
         moved = self._weight * delta
         start = self._p.centre + moved
         if self._behind is None:
-            margins, count = self._p.margins, self._count
-            place = self._position
-            network = network_of_selection(margins, start, moved, place, count, within=self._p.box)
+            p, place, count = self._p, self._position, self._count
+            box = p.region.box
+            network = network_of_selection(p.margins, start, moved, place, count, within=box)
             return np.eye(count), np.zeros(count), network
         bias = self._first.bias.copy()
         for _, matrix in self._first.terms:
