@@ -22,7 +22,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.options import kinds_of
+from milp_verix.problem.option_rows import kinds_of
 from milp_verix.solvers import OWN_ENGINES, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.encoding import DEFAULT_SEGMENTS

@@ -168,15 +168,14 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     def _rivals(self) -> list[int]:
         """Return the margins that bounds over the ball do not keep below zero, all without any."""
         subsets = self.subsets
+        rivals = [*range(subsets.margins.output_size)]
         try:
             whole = subsets.oracle.prepare(subsets.deadline)
             bounds = (whole or whole_ball(subsets.problem, subsets.deadline)).bounds
+            self._needed = self._decisive(bounds)
+            rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
         except OverflowError as error:
             self._doubt(str(error))
-            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self.measure.least)
-            return list(self._bounds)
-        self._needed = self._decisive(bounds)
-        rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
         self._bounds = dict.fromkeys(rivals, self.measure.least)
         return rivals
 

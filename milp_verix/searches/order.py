@@ -290,9 +290,8 @@ _LARGEST = 1e300  # of the scores that results hold
 class Order:
     """A permutation of the features with the name of the order that made it.
 
-    ``sensitivity`` is the score that it was sorted by, one per feature, ascending; None if there
-    is none, or if some features have none.
-    ``notes`` are for readers of the result.
+    ``sensitivity`` is the score that it was sorted by, one per feature, ascending; None if there is
+    none, or if some features have none. ``notes`` are for readers of the result.
     """
 
     name: str

@@ -322,10 +322,9 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     def go_on(self, earlier: Earlier) -> None:
         """Begin with what ``earlier`` found.
 
-        Its explanation is the first incumbent once its claim is proven again
-        (:func:`.resumption`). Its scenarios are points of the ball: they hold for all costs, and
-        need no trust. A lower bound has no short proof: the search proves its own, and a note tells
-        the earlier one.
+        Its explanation is the first incumbent once its claim is proven again (:func:`.resumption`).
+        Its scenarios are points of the ball: they hold for all costs, and need no trust. A lower
+        bound has no short proof: the search proves its own, and a note tells the earlier one.
         """
         objective, incumbent, result = self._objective, self.incumbent, earlier.result
         sets = features_in(objective.must), features_in(objective.must_not)
