@@ -169,7 +169,7 @@ end and a counterfactual at its upper end. Ctrl-C and the time limit return the 
 Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
 Whole numbers and values of categories only move in steps, so the supremum is where the next
 step comes within reach."""),
-    Call("sweep", "epsilon_sweep", "searches.sweep.sweep_of", "EpsilonSweep",
+    Call("sweep", "epsilon_sweep", "searches.explain_search.sweep_of", "EpsilonSweep",
         """\
 Find a locally minimal explanation at each of several radii, the largest first.
 

@@ -520,7 +520,7 @@ def robustness_radius(
     """
 
 
-@delegated("sweep", to="searches.sweep.sweep_of")
+@delegated("sweep", to="searches.explain_search.sweep_of")
 def epsilon_sweep(
     network: NetworkLike, x: InputLike, *, epsilons: Epsilon | Sequence[Epsilon],
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,

@@ -225,7 +225,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.robustness_radius`.
         """
 
-    @delegated("sweep", to="searches.sweep.sweep_of")
+    @delegated("sweep", to="searches.explain_search.sweep_of")
     def sweep(
         self, epsilons: Epsilon | Sequence[Epsilon], *, nested: bool = True,
         order: OrderLike = "influence", transformation: str = "reversal",

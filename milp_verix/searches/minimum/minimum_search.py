@@ -31,10 +31,9 @@ from milp_verix.results.earlier import Earlier, note_on_bound
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.budget_bound import ContrastCover, budget_bound
 from milp_verix.searches.explain_search import explanation_of, resumption
-from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
+from milp_verix.searches.minimum.incumbent import Adversary, Incumbent, Separator
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import SearchLimits
-from milp_verix.searches.minimum.separation import Separator
 from milp_verix.searches.order import Order, adaptive
 from milp_verix.searches.runner import AnytimeSearch, stopping
 from milp_verix.searches.strategies import Traversal, Walk, galloping, traverse
