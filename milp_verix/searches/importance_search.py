@@ -45,7 +45,6 @@ protected features together are necessary.)
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,12 +64,11 @@ from milp_verix.results.contrast import Contrast, Enumeration
 from milp_verix.results.earlier import EarlierGame, EarlierImportance, earlier_importance
 from milp_verix.results.importance import Importance, IndexName, Relevance, index_named
 from milp_verix.results.plain_counterfactuals import plain_counterfactual
-from milp_verix.searches.runner import fields_of
+from milp_verix.searches.runner import Found, fields_of
 from milp_verix.searches.set_search import SetSearch, opened
 from verix_encodings.scenario import Clause
 
 LIMIT = "limit"
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)

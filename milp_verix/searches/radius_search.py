@@ -173,8 +173,7 @@ _HALVINGS = 24  # to the precision of float32
 
 def nearest(problem: ProblemData, verdict: Verdict, free: IntArray) -> Counterfactual:
     """Return a counterfactual on the way from the input to the one of ``verdict``."""
-    best = counterfactual_of(verdict)
-    ends = problem.x.astype(np.float64), best.input.reshape(-1).astype(np.float64)
+    ends = problem.x.astype(np.float64), verdict.point
     best = counterfactual_of(halved(problem, verdict, ends, free, halvings=_HALVINGS))
     best.input.flags.writeable = False
     return best
