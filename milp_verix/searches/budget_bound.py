@@ -47,7 +47,7 @@ from milp_verix.oracle.reuse import disjoint_contrasts
 from milp_verix.oracle.verdict import Stage, Verdict, replayed
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.problem import ProblemData
-from milp_verix.searches.set_search import propose
+from milp_verix.searches.set_search import Candidates
 from milp_verix.solvers import Session
 from verix_encodings import Interval, Network, NormBall, crown_bounds, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
@@ -123,8 +123,8 @@ class ContrastCover:
         open_session: Callable[[], Session],
     ) -> None:
         self._problem, self._objective, self._p = problem, objective, p
-        self._attacker, self._open_session = attacker, open_session
-        self._session: Session | None = None
+        self._attacker = attacker
+        self._candidates = Candidates(objective, open_session, listed=False)
         self.candidate: BoolArray = objective.must.copy()
         self.bound = objective.cost(objective.must)
         self.sets: list[BoolArray] = []
@@ -167,25 +167,17 @@ class ContrastCover:
 
     def close(self) -> None:
         """Close the solver's session."""
-        if self._session is not None:
-            self._session.close()
+        self._candidates.close()
 
     def _cover(self, deadline: Deadline) -> None:
         """Find a cheapest set that intersects all sets known, and raise the bound to its cost."""
-        if self._session is None:
-            self._session = self._open_session()
-        objective = self._objective
-        sets = [*self.sets, *np.eye(objective.costs.size, dtype=bool)[objective.must]]
-        clauses = [Clause(any_of=frozenset(np.flatnonzero(one).tolist())) for one in sets]
-        never = np.flatnonzero(objective.must_not).tolist()
-        clauses += [Clause(not_all_of=frozenset([feature])) for feature in never]
-        found = propose(self._session, objective.costs, clauses, deadline, whole=objective.whole)
+        found = self._candidates.propose(deadline)
         if not found.exhausted:
             self.bound = max(self.bound, found.bound)
         if found.chosen is None:
             self.ended = not found.late
         else:
-            self.candidate = np.isin(np.arange(objective.costs.size), list(found.chosen))
+            self.candidate = np.isin(np.arange(self.candidate.size), list(found.chosen))
 
     def _contrast(self, free: BoolArray, deadline: Deadline) -> BoolArray | None:
         """Return a new contrastive set among the features ``free``; None if none is found."""
@@ -214,6 +206,8 @@ class ContrastCover:
         if not changed.any():
             return None
         self.sets.append(changed)
+        features = frozenset(np.flatnonzero(changed).tolist())
+        self._candidates.clauses.append(Clause(any_of=features))
         self.counterfactuals.append(replace(verdict, stage=Stage.POINTS))
         self._attacker.remember(delta)
         return changed
