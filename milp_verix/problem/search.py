@@ -204,11 +204,6 @@ class Request:
         return cls(problem, search, started, limit, _check_limit(search))
 
     @property
-    def tolerances(self) -> Tolerances:
-        """The tolerances of the search."""
-        return self.search.tolerances
-
-    @property
     def elapsed(self) -> float:
         """Seconds since the call."""
         return time.monotonic() - self.started
@@ -226,7 +221,7 @@ class Request:
             )
         own = self.search.solver
         chosen = name if isinstance(own, str) or own.name != name else own
-        return open_session(chosen, threads=self.search.threads, tolerances=self.tolerances)
+        return open_session(chosen, threads=self.search.threads, tolerances=self.search.tolerances)
 
 
 def _check_limit(search: Search) -> Limit:

@@ -182,7 +182,7 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     def _decisive(self, bounds: Bounds) -> FloatArray:
         """Return the least distances from zero that count: solvers compute in float64, too."""
         error = evaluation_error(self.subsets.margins, bounds)
-        return np.maximum(error, self.request.tolerances.needed(bounds[-1].magnitude))
+        return np.maximum(error, self.request.search.tolerances.needed(bounds[-1].magnitude))
 
     def _bisect(self) -> None:
         """Raise the lower bound by bisecting the cost, with checks over knapsack balls."""

@@ -148,7 +148,7 @@ class ExplainSearch(AnytimeSearch[Progress, Explanation]):
             known,
             session,
             most=traversed.explanation_size + len(traversed.remaining),
-            tolerances=self.request.tolerances,
+            tolerances=self.request.search.tolerances,
             deadline=deadline,
         )
         traversed.activity = ""

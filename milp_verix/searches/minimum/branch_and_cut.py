@@ -101,11 +101,6 @@ class NodeSolution:
     result: LpResult | None = None
     late: bool = False
 
-    @property
-    def whole(self) -> bool:
-        """True if the optimum is a set: every feature is 0 or 1."""
-        return self.selection is not None and is_whole(self.selection)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedProgram:
@@ -392,7 +387,7 @@ class BranchAndCut:
         if scenarios := self._separator.separate(selection, pricings):
             self._relaxation.pool.add(scenarios)
             return [node]
-        if node.bound >= self._incumbent.cutoff or solution.whole:
+        if node.bound >= self._incumbent.cutoff or is_whole(selection):
             return self._close(node.bound)
         fractions = np.minimum(selection, 1.0 - selection)
         return self._branch(node, int(np.argmax(fractions)), solution)

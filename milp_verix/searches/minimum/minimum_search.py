@@ -372,7 +372,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                     deltas,
                     least=self.lower_bound,
                     most=incumbent.cost,
-                    tolerances=self._request.tolerances,
+                    tolerances=self._request.search.tolerances,
                     late=until.passed,
                 )
             )

@@ -169,7 +169,7 @@ class BoxChecks:
         region = one_hot_box(Interval(lower, upper), mixed.blocks if mixed else ())
         with suppress(OverflowError):
             bounds = crown_bounds(problem.margins, region, late=deadline.passed)
-            needed = self.request.tolerances.needed(bounds[-1].magnitude)
+            needed = self.request.search.tolerances.needed(bounds[-1].magnitude)
             self._bounds = BatchCrown(problem.margins, bounds), root_boxes(region), needed
 
     def proven(self, states: Sequence[State]) -> BoolArray:
