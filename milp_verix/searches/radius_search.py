@@ -286,7 +286,7 @@ class Bracket:
         """Halve the range between radii that bounds prove and do not prove."""
         unproven = min(self.reach, self.upper)
         while not self.narrow and self._apart(unproven):
-            epsilon = self._middle(unproven)
+            epsilon = _between(max(self.lower, 0.0), unproven)
             yield BracketStep("bounds", epsilon)
             if self.lower < epsilon:
                 unproven = epsilon
@@ -300,7 +300,7 @@ class Bracket:
                 return
             epsilon = min(self.reach, (1 - self.tolerance) * self.upper)
             if middle or self.unknown:
-                epsilon = self._middle(below)
+                epsilon = _between(max(self.lower, 0.0), below)
             before = self.upper
             yield BracketStep("check", epsilon)
             middle = self.upper < before
@@ -311,9 +311,6 @@ class Bracket:
         yield BracketStep("check", least)
         if self.lower >= least:
             yield from self.checks()
-
-    def _middle(self, upper: float) -> float:
-        return _between(max(self.lower, 0.0), upper)
 
     def _apart(self, upper: float) -> bool:
         return upper - self.lower > self.tolerance * upper and upper > _LEAST * self.reach
