@@ -4,7 +4,7 @@ The only way to a VIOLATED verdict: an input in the ball, run in the model's own
 """
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -62,9 +62,15 @@ class Effort:
     stages: tuple[float, ...] = (0.0,) * len(Stage)
 
     def __add__(self, other: "Effort") -> "Effort":
-        *numbers, _ = (one.name for one in fields(self))
-        sums = (getattr(self, name) + getattr(other, name) for name in numbers)
-        return Effort(*sums, tuple(map(add, self.stages, other.stages)))
+        return Effort(
+            self.solves + other.solves,
+            self.bounded + other.bounded,
+            self.flips + other.flips,
+            self.nodes + other.nodes,
+            self.iterations + other.iterations,
+            self.seconds + other.seconds,
+            tuple(map(add, self.stages, other.stages)),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
