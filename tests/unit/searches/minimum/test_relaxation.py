@@ -62,7 +62,7 @@ def _drawn(seed: int, tmp_path: Path, limits: SearchLimits | None = None) -> Dra
 
 def _node(rng: np.random.Generator, relaxation: Relaxation) -> Fixings:
     """Return some phases and features at either end."""
-    phases = relaxation._branching.columns
+    phases = relaxation.branching.columns
     count = min(int(rng.integers(0, 3)), phases.size), int(rng.integers(0, 3))
     columns = np.concatenate(
         [rng.permutation(phases)[: count[0]], rng.permutation(COUNT)[: count[1]]]
