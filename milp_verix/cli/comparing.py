@@ -23,7 +23,7 @@ from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.comparison.repeated import differences, question_of_record
 from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
-from milp_verix.problem.options import fitting
+from milp_verix.problem.option_rows import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.solver_times import SHIFT
 from milp_verix.study.parts import part_of

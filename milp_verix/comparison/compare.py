@@ -33,8 +33,7 @@ from milp_verix.comparison.surroundings import all_take, dropped_by, libraries, 
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.inputs.radii import Labels, features_listed
 from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
-from milp_verix.problem.masks import features_in
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash, question_of
 from milp_verix.results.build import package_versions, shared_fields

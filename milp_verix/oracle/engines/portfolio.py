@@ -94,10 +94,7 @@ class Portfolio:
     """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed."""
 
     def __init__(
-        self,
-        first: Candidate,
-        others: Sequence[Candidate] = (),
-        notes: tuple[str, ...] = (),
+        self, first: Candidate, others: Sequence[Candidate] = (), notes: tuple[str, ...] = ()
     ) -> None:
         self._members = [first, *others]
         self._prepared: tuple[Network, Bounds] | None = None

@@ -10,7 +10,7 @@ import pytest
 
 from milp_verix import Answer, Explanation, InputError, Verdict, explain, minimum
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.searches.minimum.explainer import Explainer
+from milp_verix.searches.minimum.minimum_search import Explainer
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network
