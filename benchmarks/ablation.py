@@ -63,6 +63,7 @@ def main() -> int:
     options = parser(__doc__)
     add_images(options)
     options.add_argument("--norm", default="linf")
+    options.add_argument("--solver", default="auto")
     options.add_argument("--time-limit", type=float, default=20.0, help="seconds of work")
     options.add_argument("--without", nargs="+", choices=TECHNIQUES, default=[*TECHNIQUES])
     options.add_argument("--folder", type=Path, default=Path("suite-networks"))
@@ -72,7 +73,7 @@ def main() -> int:
     network = milp_verix.load_network(path)
     images = list(read_images(network, arguments))
     costs = "median seconds | most | total | ratio"
-    table = Table(f"without | images | checks | median size | undecided | {costs}")
+    table = Table(f"without | images | checks | solves | median size | undecided | {costs}")
     usual = 0.0
     for without in ("", *arguments.without):
         found, seconds = explained(network, images, arguments, without)
@@ -81,6 +82,7 @@ def main() -> int:
             without or "nothing",
             len(found),
             sum(one.statistics.checks for one in found),
+            sum(one.statistics.solves for one in found),
             f"{median(one.size for one in found):g}",
             sum(len(one.unknown) for one in found),
             *(f"{figure(seconds):.2f}" for figure in (median, max, sum)),
@@ -107,6 +109,7 @@ def explained(
                 x,
                 epsilon=arguments.epsilon,
                 norm=arguments.norm,
+                solver=arguments.solver,
                 features=arguments.features,
                 time_limit=Deadline(planned=limit).within(limit),  # type: ignore[arg-type]
             )

@@ -18,9 +18,11 @@ models as CSV into ``benchmarks/tables``.
 """
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from tables import Table, add_write, write
 import milp_verix as mv
 from milp_verix.base.errors import InputError, ModelError
 from milp_verix.comparison.generated_models import generated
+from milp_verix.results.solver_times import SolverTimes
 from milp_verix.study.journal import best_records, identity
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import SolverStudy
@@ -168,14 +171,53 @@ def _programs(part: Part, journal: Path) -> int:
     return sum(len(one["comparison"]["each"]) for one in records if "comparison" in one)
 
 
-def tables_of(study: SolverStudy, stage: str) -> list[object]:
+def studies_of(journal: Path, stage: str) -> dict[str, SolverStudy]:
+    """Return the study of a journal under the name of its table, or one for each kind of bounds."""
+    grid = STAGES[stage].grid
+    if grid is None:
+        return {stage: mv.read_solver_study(journal)}
+    studies = {}
+    for bounds in grid["bounds"]:
+        lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
+        with TemporaryDirectory() as folder:
+            part = Path(folder) / "part.jsonl"
+            part.write_text("".join(one for one in lines if _bounds(one) == bounds))
+            studies[f"{stage}-{bounds}"] = mv.read_solver_study(part)
+    return studies
+
+
+def _bounds(line: str) -> object:
+    return json.loads(line).get("settings", {}).get("bounds")
+
+
+def tables_of(studies: dict[str, SolverStudy]) -> list[object]:
     """Write the tables of all models as CSV; return what RESULTS.md holds."""
     TABLES.mkdir(exist_ok=True)
-    study.summary_to_csv(TABLES / f"{stage}.csv")
-    table = Table("|".join(STUDY_HEADS), words=2)
-    for row in study_rows(study.times):
-        table.add(*row)
-    return [meaning(study.times), table]
+    pieces: list[object] = []
+    for name, study in studies.items():
+        study.summary_to_csv(TABLES / f"{name}.csv")
+        table, which = Table("|".join(STUDY_HEADS), words=2), ""
+        parts = [study.times]
+        if len(studies) > 1:
+            which = f"Bounds `{name.rpartition('-')[2]}`, each solver's pairs among themselves: "
+            parts = _each_solver(study.times)
+        for part in parts:
+            for row in study_rows(part):
+                table.add(*row)
+        pieces += [which + meaning(study.times).partition(" No difference")[0], table]
+    return pieces
+
+
+def _each_solver(times: SolverTimes) -> list[SolverTimes]:
+    """Return the times of each solver alone, so that its formulations have ratios to its best."""
+    parts = []
+    for solver in dict.fromkeys(pair.solver for pair in times.pairs):
+        mine = [k for k, pair in enumerate(times.pairs) if pair.solver == solver]
+        rows = np.array(mine)
+        names = ["seconds", "attempted"] + ["whole"] * (times.whole is not None)
+        of_it: dict[str, Any] = {name: getattr(times, name)[rows] for name in names}
+        parts.append(replace(times, pairs=tuple(times.pairs[k] for k in mine), **of_it))
+    return parts
 
 
 def main() -> None:
@@ -195,13 +237,14 @@ def main() -> None:
     solvers = given.solvers.split(",") if given.solvers else list(SOLVERS)
     if not given.as_it_is:
         run(stage, given.shared, given.journal, solvers)
-    study = mv.read_solver_study(given.journal)
-    pieces = tables_of(study, given.stage)
-    for text in (*study.skipped, *study.disagreements, *study.failed):
-        print(text)
+    studies = studies_of(given.journal, given.stage)
+    pieces = tables_of(studies)
+    for study in studies.values():
+        for text in (*study.skipped, *study.disagreements, *study.failed):
+            print(text)
     if given.write:
         if given.stage == "main":
-            study.plot(PICTURE)
+            studies["main"].plot(PICTURE)
         write(given.write, pieces)
 
 

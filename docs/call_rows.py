@@ -92,7 +92,7 @@ Find the minimal abductive and contrastive explanations of the prediction at ``x
 There may be exponentially many: ``limit`` stops once so many were found, of both kinds
 together; the time limit and Ctrl-C return those found so far. A set whose check is UNKNOWN
 is listed on neither side, and the enumeration is then not complete."""),
-    Call("inflate", "inflate", "searches.ranges.inflate.inflate_problem", "Ranges",
+    Call("inflate", "inflate", "searches.ranges.ranges_search.inflate_problem", "Ranges",
         """\
 Find the widest ranges of an explanation's features that provably keep the prediction.
 
@@ -126,7 +126,7 @@ result has the features that can be left out, all together, and a counterfactual
 feature. To another set it adds features that make it sound, as few as the order finds. Ctrl-C
 and the time limit return the result so far; "not known" is an answer, too. The check of
 soundness may take half of a limited time.""", placed=("explanation",)),
-    Call("relevance", "relevance", "searches.relevance.relevance_of", "Relevance",
+    Call("relevance", "relevance", "searches.importance_search.relevance_of", "Relevance",
         """\
 Decide whether a protected feature is necessary, relevant or irrelevant for the decision.
 
@@ -169,7 +169,7 @@ end and a counterfactual at its upper end. Ctrl-C and the time limit return the 
 Of described ``inputs``, the radius ``ε`` stands for the radii ``ε · scale`` of the features.
 Whole numbers and values of categories only move in steps, so the supremum is where the next
 step comes within reach."""),
-    Call("sweep", "epsilon_sweep", "searches.sweep.sweep_of", "EpsilonSweep",
+    Call("sweep", "epsilon_sweep", "searches.explain_search.sweep_of", "EpsilonSweep",
         """\
 Find a locally minimal explanation at each of several radii, the largest first.
 
@@ -210,7 +210,7 @@ ModelError: the network cannot be read or encoded.""", placed=("free",)),
 )
 """The methods of ``Problem``."""
 
-RULES = Call("rules", "find_rules", "searches.ranges.inflate.rules_of_table", "Rules",
+RULES = Call("rules", "find_rules", "searches.ranges.ranges_search.rules_of_table", "Rules",
         """\
 Find a few proven rules that cover the rows of a table.
 
@@ -300,7 +300,7 @@ TYPES = {
     "Progress": "milp_verix.searches.explain_search",
     "RadiusProgress": "milp_verix.searches.radius_search",
     "RangesProgress": "milp_verix.searches.ranges.ranges_search",
-    "RelevanceProgress": "milp_verix.searches.relevance",
+    "RelevanceProgress": "milp_verix.searches.importance_search",
     "Explanation": "milp_verix.results.explanation",
     "ContrastiveExplanation": "milp_verix.results.contrast",
     "Enumeration": "milp_verix.results.contrast",

@@ -23,8 +23,8 @@ from milp_verix.problem.option_rows import (  # noqa: E402
     REQUIRED,
     SEARCH,
     Option,
+    rows_of,
 )
-from milp_verix.problem.options import rows_of  # noqa: E402
 
 WIDTH = 100
 INSIDE = WIDTH - 4

@@ -75,12 +75,14 @@ from .results.ranges import Ranges as Ranges, RobustnessRadii as RobustnessRadii
 from .searches.audit_search import AuditProgress as AuditProgress
 from .searches.contrast_search import ContrastiveProgress as ContrastiveProgress
 from .searches.explain_search import Progress as Progress
-from .searches.importance_search import EnumerationProgress as EnumerationProgress
+from .searches.importance_search import (
+    EnumerationProgress as EnumerationProgress,
+    RelevanceProgress as RelevanceProgress,
+)
 from .searches.minimum.minimum_search import MinimumProgress as MinimumProgress
 from .searches.minimum.search_limits import SearchLimits as SearchLimits
 from .searches.radius_search import RadiusProgress as RadiusProgress
 from .searches.ranges.ranges_search import RangesProgress as RangesProgress
-from .searches.relevance import RelevanceProgress as RelevanceProgress
 from .solvers.backends.pyomo_solvers import to_pyomo as to_pyomo
 from .study.many import explain_many as explain_many
 from .study.report import (

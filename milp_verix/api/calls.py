@@ -43,12 +43,11 @@ if TYPE_CHECKING:
     from milp_verix.searches.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance_search import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress, RelevanceProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
     from milp_verix.searches.ranges.ranges_search import RangesProgress
-    from milp_verix.searches.relevance import RelevanceProgress
     from milp_verix.solvers import Solver
     from verix_encodings import BoundMethod, Encoding, Formulation
 
@@ -279,7 +278,7 @@ def enumerate_explanations(
     """
 
 
-@delegated("inflate", to="searches.ranges.inflate.inflate_problem")
+@delegated("inflate", to="searches.ranges.ranges_search.inflate_problem")
 def inflate(
     network: NetworkLike, x: InputLike, explanation: FeatureSetLike | None = None, *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -398,7 +397,7 @@ def audit(
     """
 
 
-@delegated("relevance", to="searches.relevance.relevance_of")
+@delegated("relevance", to="searches.importance_search.relevance_of")
 def relevance(
     network: NetworkLike, x: InputLike, feature: str | int | Sequence[str | int], *,
     epsilon: Epsilon, norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -523,7 +522,7 @@ def robustness_radius(
     """
 
 
-@delegated("sweep", to="searches.sweep.sweep_of")
+@delegated("sweep", to="searches.explain_search.sweep_of")
 def epsilon_sweep(
     network: NetworkLike, x: InputLike, *, epsilons: Epsilon | Sequence[Epsilon],
     norm: str = "linf", delta: float | None = None, domain: Domain = UNIT_DOMAIN,
@@ -669,7 +668,7 @@ def encode_check(
     """
 
 
-@delegated("rules", to="searches.ranges.inflate.rules_of_table")
+@delegated("rules", to="searches.ranges.ranges_search.rules_of_table")
 def find_rules(
     network: NetworkLike, rows: Any, *, epsilon: Epsilon, norm: str = "linf",
     delta: float | None = None, domain: Domain = UNIT_DOMAIN, features: FeaturesLike = None,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from milp_verix.base.arguments import refusing_no_bounds
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import meant, shortened
-from milp_verix.problem.option_rows import QUESTION, SEARCH
-from milp_verix.problem.options import fitting, rows_of
+from milp_verix.problem.option_rows import QUESTION, SEARCH, fitting, rows_of
 from milp_verix.problem.search import Search
 
 if TYPE_CHECKING:

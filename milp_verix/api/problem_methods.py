@@ -45,12 +45,11 @@ if TYPE_CHECKING:
     from milp_verix.searches.contrast_search import ContrastiveProgress
     from milp_verix.searches.explain_search import Progress
     from milp_verix.searches.feature_sets import FeatureSetLike
-    from milp_verix.searches.importance_search import EnumerationProgress
+    from milp_verix.searches.importance_search import EnumerationProgress, RelevanceProgress
     from milp_verix.searches.minimum.minimum_search import MinimumProgress
     from milp_verix.searches.minimum.search_limits import SearchLimits
     from milp_verix.searches.radius_search import RadiusProgress
     from milp_verix.searches.ranges.ranges_search import RangesProgress
-    from milp_verix.searches.relevance import RelevanceProgress
     from verix_encodings import Encoding
 
 
@@ -157,7 +156,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.enumerate_explanations`.
         """
 
-    @delegated("inflate", to="searches.ranges.inflate.inflate_problem")
+    @delegated("inflate", to="searches.ranges.ranges_search.inflate_problem")
     def inflate(
         self, explanation: FeatureSetLike | None = None, *, rows: Any = None,
         within: Epsilon = math.inf, resolution: float = 0.01, search: Search = USUAL,
@@ -191,7 +190,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.audit`.
         """
 
-    @delegated("relevance", to="searches.relevance.relevance_of")
+    @delegated("relevance", to="searches.importance_search.relevance_of")
     def relevance(
         self, feature: str | int | Sequence[str | int], *, search: Search = USUAL,
         progress: Callable[[RelevanceProgress], None] | None = None,
@@ -226,7 +225,7 @@ class Problem(ProblemData):
         Arguments, and errors: :func:`milp_verix.robustness_radius`.
         """
 
-    @delegated("sweep", to="searches.sweep.sweep_of")
+    @delegated("sweep", to="searches.explain_search.sweep_of")
     def sweep(
         self, epsilons: Epsilon | Sequence[Epsilon], *, nested: bool = True,
         order: OrderLike = "influence", transformation: str = "reversal",

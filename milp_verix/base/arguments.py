@@ -78,11 +78,6 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_solver(value: Any) -> bool:
-    # also an object that opens sessions, as those of SOLVERS do
-    return isinstance(value, str) or (hasattr(value, "open") and hasattr(value, "capabilities"))
-
-
 def _is_path(value: Any) -> bool:
     try:
         name = os.fsencode(value) if isinstance(value, str | PathLike) else b"\0"
@@ -113,8 +108,12 @@ ARRAY = Kind("an array of NumPy", lambda value: isinstance(value, np.ndarray))
 BY_NAME = Kind("values by name", lambda value: isinstance(value, Mapping))
 METHOD = Kind("a name or a function", lambda v: _is_text(v) or callable(v))
 PATH = Kind("the path of a file or folder", _is_path)
-SOLVER = Kind("the name of a solver", _is_solver)
-SOLVERS = Kind("a list of names", _listing(_is_solver))
+# also an object that opens sessions, as those of SOLVERS do
+SOLVER = Kind(
+    "the name of a solver",
+    lambda v: _is_text(v) or (hasattr(v, "open") and hasattr(v, "capabilities")),
+)
+SOLVERS = Kind("a list of names", _listing(SOLVER.fits))
 NUMBER_OR_TEXT = Kind("a number of bytes, a text or None", lambda v: _is_number(v) or _is_text(v))
 GRID = Kind(
     "a mapping from names of options to lists of values",

@@ -45,12 +45,7 @@ _Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any], int]
 
 
 def array_in(
-    path: Path,
-    key: str = "",
-    index: tuple[int, ...] = (),
-    *,
-    most: int,
-    kinds: str = NUMBERS,
+    path: Path, key: str = "", index: tuple[int, ...] = (), *, most: int, kinds: str = NUMBERS
 ) -> NDArray[Any]:
     """Return the array in a .npy file, or one of a .npz archive, or an entry of it.
 

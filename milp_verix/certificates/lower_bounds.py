@@ -27,8 +27,8 @@ from milp_verix.certificates.certificate import exact
 from milp_verix.certificates.phase_leaves import NoProofError, require_time
 from milp_verix.certificates.reading import rounded_network
 from milp_verix.certificates.selection_lp import Branch, SelectionLp
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.oracle.engines.beta_search import PhaseSearch
-from milp_verix.oracle.perturbation_set import PerturbationSet
 from milp_verix.results.explanation import Explanation
 from milp_verix.solvers.session import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult
@@ -278,8 +278,8 @@ class Refuter:
     def _searched(self, chosen: BoolArray) -> FloatArray | None:
         """Return a perturbation that the set ``chosen`` does not survive, by phases, or None."""
         p, network = self.perturbations, self.perturbations.margins
-        fixed = chosen[p.feature_of]
-        box = Interval(*(np.where(fixed, p.centre, end) for end in (p.box.lower, p.box.upper)))
+        fixed, outer = chosen[p.feature_of], p.region.box
+        box = Interval(*(np.where(fixed, p.centre, end) for end in (outer.lower, outer.upper)))
         region: Interval | NormBall = box
         if isinstance(p.region, NormBall):
             region = NormBall(box, p.centre, p.region.radius, p.region.norm)

@@ -1,7 +1,7 @@
 """How commands spell the options of calls: their types, and readers of texts and files.
 
 A parameter of a command that is annotated with :class:`CallOptions` stands for all options of a
-call; the command gets :class:`~milp_verix.problem.options.GivenOptions`.
+call; the command gets :class:`~milp_verix.problem.option_rows.GivenOptions`.
 """
 
 import ast
@@ -32,8 +32,8 @@ from milp_verix.problem.option_rows import (
     SEARCHING,
     Line,
     Option,
+    rows_of,
 )
-from milp_verix.problem.options import rows_of
 from milp_verix.problem.search import Search
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.order import ORDERS

@@ -23,8 +23,9 @@ from milp_verix.cli.studying import studied
 from milp_verix.comparison.compare import checks_of, compare_solvers, read_checks, write_checks
 from milp_verix.comparison.repeated import differences, question_of_record
 from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
-from milp_verix.problem.options import fitting
+from milp_verix.problem.option_rows import fitting
 from milp_verix.results.comparison import Comparison
+from milp_verix.results.solver_times import SHIFT
 from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
 from milp_verix.study.study_inputs import stored_inputs
@@ -142,6 +143,7 @@ class Many:
             "With --indices: a line for each input, by which the same command goes on.",
         ),
     ] = None
+    shift: parameters.Shift = SHIFT
     workers: Annotated[
         int, parameters.search_option("N", "With --indices: processes that share inputs.", min=1)
     ] = 1
@@ -164,7 +166,7 @@ def compare(
             )
         if files.each is not None and given["task"] != "check":
             raise InputError("--each needs --task check: explanations ask checks of their own")
-        if many.indices is not None or many.journal is not None:
+        if many != Many():
             if given["task"] != "check" or checks is not None or ordered or given["resume"]:
                 raise InputError("over many inputs, each has its own checks: leave these out")
             if files.json_path is not None or files.save_checks is not None:
@@ -215,7 +217,10 @@ def _over_many(
 ) -> int:
     """Compare on many inputs, write the journal and the files; return the exit code."""
     if many.journal is None:
-        raise InputError("give --journal STUDY.jsonl with --indices: the study goes on from it")
+        raise InputError(
+            "--indices, --radii, --shift and --workers are of a study: give --journal STUDY.jsonl, "
+            "from which it goes on"
+        )
     if given["inputs"] is not None:
         raise InputError("described inputs are compared by: milp-verix batch --task compare")
     if given["epsilon"] is None:
@@ -237,11 +242,11 @@ def _over_many(
         indices=many.indices,
         options={**options, "relaxations": files.each is not None},
     )
-    steps = {"journal": many.journal, "workers": many.workers, "results": False}
-    tally, code = studied([part], steps, errors, quiet=files.quiet)
+    course = {"journal": many.journal, "workers": many.workers, "shift": many.shift}
+    tally, code = studied([part], {**course, "results": False}, errors, quiet=files.quiet)
     if not tally.done + tally.undecided:
         return code
-    study = read_solver_study(many.journal, warn=lambda _: None)
+    study = read_solver_study(many.journal, shift=many.shift, warn=lambda _: None)
     if not study.rows:
         errors.print("error: There is no program to compare solvers by.", markup=False)
         code = EMPTY

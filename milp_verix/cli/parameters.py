@@ -75,6 +75,9 @@ JsonPath: TypeAlias = Annotated[File, output_option("OUT", "Write the result her
 PlotPath: TypeAlias = Annotated[
     File, output_option("OUT", "Draw the result here: .png, .svg, .pdf.", "--plot")
 ]
+Shift: TypeAlias = Annotated[
+    float, output_option("SECONDS", "Of a study of solvers: what shifted means add to each time.")
+]
 Quiet: TypeAlias = Annotated[bool, output_option(None, "Print no summary.", "--quiet", "-q")]
 
 

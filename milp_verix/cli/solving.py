@@ -98,7 +98,7 @@ def export(
         _write(encoding, -row, out, tuple(map(printable, comments)))
         if columns is not None:
             write_atomically(columns, column_map(encoding.program))
-        relaxed, _ = Relaxations(Tolerances()).solve(encoding.program, -row)
+        relaxed = Relaxations(Tolerances()).solve(encoding.program, -row)
     size = size_of(encoding.program)
     print_out = Terminal(soft_wrap=True).print
     print_out(f"{out}: columns: {size.columns}, rows: {size.rows}, binaries: {size.binaries}")

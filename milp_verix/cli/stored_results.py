@@ -15,6 +15,7 @@ from milp_verix.cli.parameters import (
     ModelPath,
     PlotPath,
     Quiet,
+    Shift,
     Text,
     output_option,
     question_option,
@@ -27,6 +28,7 @@ from milp_verix.results.explanation import Explanation
 from milp_verix.results.importance import Importance, Relevance
 from milp_verix.results.json_format import from_data, read_data
 from milp_verix.results.ranges import Ranges, RobustnessRadii
+from milp_verix.results.solver_times import SHIFT
 
 _Proven: TypeAlias = Explanation | Audit | Ranges | RobustnessRadii | Relevance | Importance
 _KINDS: dict[object, type[_Proven]] = {kind.kind: kind for kind in get_args(_Proven)}
@@ -169,6 +171,7 @@ def report(
         output_option("N", "The most for each explanation. [4; 24 for one result]", min=0),
     ] = None,
     results: ResultsFolder = None,
+    shift: Shift = SHIFT,
     quiet: Quiet = False,
 ) -> None:
     """Write a page with tables, distributions and a gallery that needs no network."""
@@ -183,6 +186,7 @@ def report(
             gallery=gallery,
             counterfactuals=counterfactuals,
             results=results,
+            shift=shift,
             warn=lambda words: errors.print(f"warning: {words}", markup=False),
         )
     if not quiet:

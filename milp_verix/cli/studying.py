@@ -1,5 +1,6 @@
 """The command ``milp-verix batch``: many inputs, many settings, a journal."""
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from milp_verix.cli.startup import INTERRUPTED, UNDECIDED
 from milp_verix.cli.stored_results import places_of, stored_proof
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN
+from milp_verix.results.solver_times import SHIFT
 from milp_verix.searches.order import ORDERS
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.results import default_folder
@@ -190,15 +192,16 @@ def studied(
     parts: Sequence[Part], steps: dict[str, Any], errors: Console, *, quiet: bool
 ) -> tuple[Tally, int]:
     """Do a study and print how it ended, of one of solvers each pair; return its exit code, too."""
+    shift = steps.pop("shift", SHIFT)
     with tasks_progress(errors, quiet=quiet) as show:
-        tally = run_parts(parts, **steps, progress=show)
+        tally = run_parts(parts, **steps, progress=show, command=sys.argv[1:])
     if not quiet:
         typer.echo(f"{summary(tally)}; the journal is {steps['journal']}")
         if tally.failure is not None:
             typer.echo(f"the first that failed: {tally.failure}")
         if tally.done:
             with suppress(InputError):  # a study of explanations
-                _print(read_solver_study(steps["journal"], warn=lambda _: None))
+                _print(read_solver_study(steps["journal"], shift=shift, warn=lambda _: None))
     if tally.stopped is not None:
         return tally, INTERRUPTED
     return tally, 0 if tally.complete else UNDECIDED

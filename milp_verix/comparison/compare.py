@@ -9,6 +9,7 @@ A check is the list of the features that are free; ``features`` is the number of
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -27,22 +28,21 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.comparison.contradictions import contradictions
 from milp_verix.comparison.prepared import Prepared, prepare
 from milp_verix.comparison.repeated import EarlierComparison, EarlierPrograms, earlier_comparison
-from milp_verix.comparison.runs import contrasted, explained, fitting_pairs, minimised, solved
+from milp_verix.comparison.runs import contrasted, explained, minimised, pairs_for, solved, unrun
 from milp_verix.comparison.surroundings import all_take, dropped_by, libraries, machine
 from milp_verix.comparison.timed_solver import Handling, Relaxations
 from milp_verix.inputs.radii import Labels, features_listed
-from milp_verix.oracle.engines.choice import misfit
 from milp_verix.oracle.verdict import INTERRUPTED, TIME_LIMIT
-from milp_verix.problem.masks import features_in
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, OrderLike, Request, Search
 from milp_verix.results.base import array_hash, question_of
 from milp_verix.results.build import package_versions, shared_fields
-from milp_verix.results.comparison import Comparison, Pair, Run, Skipped
+from milp_verix.results.comparison import Comparison, Pair, ProgramRecord, Run, Skipped
 from milp_verix.results.explanation import Explanation
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import excludes_scenarios
 from milp_verix.searches.runner import AnytimeSearch
+from milp_verix.solvers import OWN_ENGINES
 
 SCHEMA = 1
 
@@ -158,12 +158,7 @@ def compare_solvers(
     require_one_of(_MASTERS, master, "master")
     if task in ("minimum", "contrastive"):
         search.require_only(task, f"a comparison of {task} explanations")
-    fitting, skipped = fitting_pairs(solvers, formulations)
-    unfit = {pair: misfit(pair.solver, problem) for pair in fitting}
-    pairs = [pair for pair, reason in unfit.items() if reason is None]
-    skipped += [Skipped(pair, reason) for pair, reason in unfit.items() if reason is not None]
-    if fitting and not pairs:
-        raise InputError(skipped[-1].reason)
+    pairs, skipped = pairs_for(problem, solvers, formulations)
     rounds = integer_of(rounds, "rounds")
     for name, value in (("rounds", rounds), ("seeds", seeds)):
         if integer_of(value, name) > _MOST_ROUNDS:
@@ -195,7 +190,9 @@ def compare_solvers(
         Handling(
             tiny=dropped_by(pairs) if task == "check" else 0.0,
             substitutes=substitutes,
-            tangents=problem.ball.norm == "l2" and not all_take(pairs, "quadratic"),
+            tangents=task == "check"
+            and problem.ball.norm == "l2"
+            and not all_take(pairs, "quadratic"),
         ),
     )
     if resume is not None:
@@ -232,6 +229,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
         self._finished: dict[Pair, list[Run]] = {pair: [] for pair in self.pairs}
         self._pair: Pair
         self._partial: list[Run] = []
+        self._listed: dict[str, tuple[ProgramRecord, ...]] = {}
 
     def go_on_from(self, earlier: EarlierComparison) -> None:
         """Take the checks of an earlier comparison, and the programs that it answered."""
@@ -252,6 +250,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             # what bounds and an attack decide, and what they leave to the solvers
             self.prepared = prepare(self.problem, self.checks, self.most, self.search, deadline)
             self.checks = self.prepared.checks
+            self.skipped = [self._unrun(left.pair, left.reason) for left in self.skipped]
         for number, (pair, seed) in enumerate(turns):
             runs = self._finished.get(pair)
             if runs is None:
@@ -261,7 +260,7 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             try:
                 run = self._run(pair, self._share(len(turns) - number), seed)
             except (SolverError, InputError) as error:  # a way of warm that it does not have
-                self.skipped.append(Skipped(pair, str(error)))
+                self.skipped.append(self._unrun(pair, str(error)))
                 del self._finished[pair]
                 continue
             finally:
@@ -273,6 +272,17 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
             self.save()
         if not self._finished:
             raise InputError(f"nothing to compare: {'; '.join(map(str, self.skipped))}")
+
+    def _unrun(self, pair: Pair, reason: str) -> Skipped:
+        """Return a pair that is left out, with a row for each program that it would have got."""
+        if self.prepared is None or pair.solver.partition("?")[0] in OWN_ENGINES:
+            return Skipped(pair, reason)
+        known, name = self._listed, pair.formulation
+        given = self.problem, pair, self.prepared, self._share(2), self.handling
+        with suppress(InputError):  # the question may not have this formulation
+            known[name] = known.get(name) or unrun(*given, self.relaxations)
+        rows = known.get(name, ())
+        return Skipped(pair, reason, tuple(replace(e, reason=f"not run: {reason}") for e in rows))
 
     def _state(self) -> Pair:
         return self._pair
@@ -310,11 +320,11 @@ class CompareSearch(AnytimeSearch[Pair, Comparison]):
 
     def _run(self, pair: Pair, search: Search, seed: int) -> Run:
         if self.task == "minimum":
-            return minimised(self.problem, pair, search, self.master)
+            return minimised(self.problem, pair, search, self.handling, self.master)
         if self.task == "contrastive":
-            return contrasted(self.problem, pair, search)
+            return contrasted(self.problem, pair, search, self.handling)
         if self.prepared is None:
-            return explained(self.problem, pair, search, self.ordering)
+            return explained(self.problem, pair, search, self.handling, self.ordering)
         handling = replace(self.handling, seed=seed)
         return solved(
             self.problem,

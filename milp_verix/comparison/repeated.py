@@ -85,7 +85,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[li
         f"{counted(len(both), 'program')} in both records: {alike} with the same digest, "
         f"{len(both) - len(answers)} with the same answer"
     )
-    for pair in dict.fromkeys(key[:2] for key in both):
+    for pair in dict.fromkeys(key[:2] for key in both if old[key].get("status") != "not run"):
         mine = [key for key in both if key[:2] == pair]
         was, now = (
             sum(rows[key].get("solver_seconds", 0.0) for key in mine) for rows in (old, new)
@@ -178,7 +178,8 @@ _Key = tuple[str, str, int, int, int]
 
 def _rows(record: Mapping[str, Any]) -> dict[_Key, Mapping[str, Any]]:
     keys = ("solver", "formulation", "check", "rival", "seed")
-    rows = [row for run in record["runs"] for row in run.get("each", ())]
+    pairs = (*record["runs"], *record["skipped"])
+    rows = [row for run in pairs for row in run.get("each", ())]
     return {tuple(row.get(name) for name in keys): row for row in rows}
 
 

@@ -12,7 +12,6 @@ from milp_verix.base.errors import (
     InputError,
     LicenceLimitError,
     SolverUnavailableError,
-    first_line,
     listed,
     shown,
 )
@@ -26,11 +25,13 @@ from milp_verix.comparison.timed_solver import (
     Relaxations,
     SolverClock,
     TimedSolver,
+    failure,
+    idle_solver,
 )
-from milp_verix.oracle.engines.choice import engine_of
+from milp_verix.oracle.engines.choice import engine_of, misfit
 from milp_verix.oracle.engines.engine import Claim, Engine
 from milp_verix.oracle.engines.programs import Programs
-from milp_verix.oracle.verdict import MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
+from milp_verix.oracle.verdict import INTERRUPTED, MEMORY_LIMIT, TIME_LIMIT, Answer, Verdict
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request, Search, resolve_formulation
 from milp_verix.results.comparison import Pair, ProgramRecord, Run, Skipped, SolverTime
@@ -40,12 +41,12 @@ from milp_verix.searches.contrastive import contrastive_of
 from milp_verix.searches.explain_search import explain_problem
 from milp_verix.searches.minimum.smallest import minimum_of
 from milp_verix.searches.runner import stopping
-from milp_verix.solvers import OWN_ENGINES, SOLVERS, open_session, resolve_solver
+from milp_verix.solvers import OWN_ENGINES, SOLVERS, Solver, open_session, resolve_solver
 from verix_encodings import Formulation
 
 
-def fitting_pairs(
-    solvers: str | Sequence[str] | None, formulations: str | Sequence[str]
+def pairs_for(
+    problem: ProblemData, solvers: str | Sequence[str] | None, formulations: str | Sequence[str]
 ) -> tuple[list[Pair], list[Skipped]]:
     """Return the pairs that fit and the pairs that do not; ``solvers`` None means all installed.
 
@@ -63,7 +64,7 @@ def fitting_pairs(
         missing = _missing(solver)
         for formulation in chosen:
             pair = Pair(solver, formulation.name)
-            reason = missing or _unfit(solver, formulation)
+            reason = missing or _unfit(solver, formulation) or misfit(solver, problem)
             if reason is None:
                 fitting.append(pair)
             else:
@@ -100,7 +101,7 @@ def _missing(solver: str) -> str | None:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        return f"it does not open: {_failure(error)}"
+        return f"it does not open: {failure(error)}"
     return None
 
 
@@ -113,9 +114,11 @@ def _unfit(solver: str, formulation: Formulation) -> str | None:
     return None
 
 
-def explained(problem: ProblemData, pair: Pair, search: Search, ordering: dict[str, Any]) -> Run:
+def explained(
+    problem: ProblemData, pair: Pair, search: Search, handling: Handling, ordering: dict[str, Any]
+) -> Run:
     """Find an explanation."""
-    chosen, clock = _timed(pair, search)
+    chosen, clock = _timed(pair, search, handling)
     return _of_explanation(pair, clock, explain_problem(problem, search=chosen, **ordering))
 
 
@@ -150,9 +153,11 @@ def _run(pair: Pair, clock: SolverClock, found: Explanation | ContrastiveExplana
     )
 
 
-def minimised(problem: ProblemData, pair: Pair, search: Search, master: str) -> Run:
+def minimised(
+    problem: ProblemData, pair: Pair, search: Search, handling: Handling, master: str
+) -> Run:
     """Find a minimum explanation, with the bound by ``master``."""
-    chosen, clock = _timed(pair, search)
+    chosen, clock = _timed(pair, search, handling)
     found = minimum_of(problem, master=master, search=chosen)
     effort = found.statistics.search
     run = _of_explanation(pair, clock, found)
@@ -174,9 +179,9 @@ def minimised(problem: ProblemData, pair: Pair, search: Search, master: str) -> 
     )
 
 
-def contrasted(problem: ProblemData, pair: Pair, search: Search) -> Run:
+def contrasted(problem: ProblemData, pair: Pair, search: Search, handling: Handling) -> Run:
     """Find a smallest contrastive explanation."""
-    chosen, clock = _timed(pair, search)
+    chosen, clock = _timed(pair, search, handling)
     found = contrastive_of(problem, search=chosen)
     cost, bound = (np.inf, np.inf) if found.robust else (found.cost, found.lower_bound)
     return replace(_run(pair, clock, found), cost=cost, bound=bound)
@@ -227,8 +232,8 @@ def solved(
             stopped=known.stopped,
             notes=problem.network.notes + notes + known.notes,
             verdicts=tuple(verdicts),
-            handed_over=clock.handed_over,
-            handed_to=clock.handed_to,
+            handed_over=sum(one.solves for one in known.each if one.handed_to),
+            handed_to=next((one.handed_to for one in known.each if one.handed_to), None),
             each=tuple(known.each),
             parameters={**before, **clock.parameters},
         )
@@ -261,13 +266,18 @@ def solved(
                     seed=handling.seed,
                     threads=search.threads,
                 )
-                if status is not None:
-                    record = replace(record, status=status)
-                if relaxations is not None and clock.solves:
+                began = request.elapsed
+                record = replace(record, status=status or record.status)
+                if status is not None and not clock.solves and isinstance(engine, Programs):
+                    alone = replace(prepared, claims={number: one})
+                    for like in unrun(problem, pair, alone, search, handling, relaxations):
+                        size, relaxed = like.size, like.relaxation
+                        record = replace(record, digest=like.digest, size=size, relaxation=relaxed)
+                elif relaxations is not None and clock.solves:
                     last = clock.solves[-1]
-                    relaxed, took = relaxations.solve(last.program, last.cost)
-                    record, beside = replace(record, relaxation=relaxed), beside + took
-                    whole = whole.sooner(-took)
+                    record = replace(record, relaxation=relaxations.solve(last.program, last.cost))
+                took = request.elapsed - began
+                beside, whole = beside + took, whole.sooner(-took)
                 known.each.append(record)
                 tell(run())
             verdict = known.verdicts[number] = _together(verdicts)
@@ -277,6 +287,26 @@ def solved(
     if prepared.late:  # programs that were not listed are not solved
         known.stopped = known.stopped or TIME_LIMIT
     return run()
+
+
+_EFFORT = ("seconds", "cpu_seconds", "load_seconds", "solve_seconds", "solver_seconds")
+
+
+def unrun(  # noqa: PLR0917
+    problem: ProblemData,
+    pair: Pair,
+    prepared: Prepared,
+    search: Search,
+    handling: Handling,
+    relaxations: Relaxations | None,
+) -> tuple[ProgramRecord, ...]:
+    """Return a row "not run" for each program of ``prepared``, as the pair would get it."""
+    idle = replace(handling, idle=True)
+    run = solved(problem, pair, prepared, search, idle, relaxations=relaxations)
+    if run.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    own: dict[str, Any] = {**dict.fromkeys(_EFFORT, 0.0), "solves": 0, "builds": 0, "changes": 0}
+    return tuple(replace(one, status="not run", **own) for one in run.each)
 
 
 def _time_of(taken: Sequence[ProgramRecord]) -> SolverTime:
@@ -309,13 +339,9 @@ def _decided(engine: Engine, claim: Claim) -> tuple[Verdict, str | None]:
     except MemoryError:
         status, reason = "failed", MEMORY_LIMIT
     except (Exception, SystemExit) as error:
-        status, reason = "failed", _failure(error)
+        status, reason = "failed", failure(error)
     engine.close()  # it opens anew for the next program
     return Verdict(Answer.UNKNOWN, reason=reason), status
-
-
-def _failure(error: BaseException) -> str:
-    return f"SystemExit: {error}" if isinstance(error, SystemExit) else first_line(error)
 
 
 def _grounds(verdict: Verdict, solver: str) -> str | None:
@@ -361,15 +387,15 @@ class _Answers:
         return (f"{what} {'it' if len(self.taken) == 1 else 'them'}",) if self.taken else ()
 
 
-def _timed(
-    pair: Pair,
-    search: Search,
-    handling: Handling = Handling(),  # noqa: B008
-) -> tuple[Search, SolverClock]:
+def _timed(pair: Pair, search: Search, handling: Handling) -> tuple[Search, SolverClock]:
     """Return ``search`` by the solver and formulation of ``pair``, and the solver's clock."""
     clock = SolverClock()
     needed = resolve_formulation(pair.formulation).needs
-    solver = TimedSolver(pair.solver, clock, needed, handling)
+    solver: Solver = (
+        idle_solver(clock, handling)
+        if handling.idle
+        else TimedSolver(pair.solver, clock, needed, handling)
+    )
     return replace(search, solver=solver, formulation=pair.formulation), clock
 
 

@@ -8,16 +8,20 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 
 from milp_verix import solvers
+from milp_verix.base.errors import MilpVerixError, SolverError, first_line, refusing
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.oracle.verdict import Verdict
 from milp_verix.results.comparison import ProgramRecord, ProgramSize, SolverTime
-from milp_verix.solvers.own_solver import OwnSolver
+from milp_verix.solvers.own_solver import LicenceFallback, OwnSolver
+from milp_verix.solvers.session import FULL
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -108,13 +112,15 @@ class Handling:
     Entries of up to ``tiny`` are dropped from it, rows being widened for them. A ``seed`` above 0
     is handed to the solver, where its name may carry one, and permutes rows and columns. With
     ``substitutes`` a program beyond a licence goes to another solver. ``tangents`` stand for the
-    quadratic row of an L2 ball, which not all solvers compared take.
+    quadratic row of an L2 ball, which not all solvers compared take. An ``idle`` solver takes
+    programs in place of one that is missing or fails, and answers nothing.
     """
 
     tiny: float = 0.0
     seed: int = 0
-    substitutes: bool = True
+    substitutes: bool = False
     tangents: bool = False
+    idle: bool = False
 
 
 def seeded(name: str, seed: int) -> str:
@@ -148,15 +154,16 @@ class TimedSolver:
         return None
 
     def open(self, *, threads: int, tolerances: Tolerances) -> solvers.Session:
-        """Open a session that is timed; raises what the solver's own ``open`` raises."""
+        """Open a session that is timed; ``SolverError`` for whatever the solver raises."""
         name = seeded(self.name, self._handling.seed)
         own = solvers.resolve_solver(name)
-        session = (
-            solvers.open_session(name, threads=threads, tolerances=tolerances)
-            if self._handling.substitutes
-            else own.open(threads=threads, tolerances=tolerances)
-        )
+        with refusing(f"{name} does not open", Exception, kind=SolverError):
+            session = own.open(threads=threads, tolerances=tolerances)
         self._clock.parameters = getattr(session, "parameters", {})
+        if self._handling.substitutes and not getattr(own, "strict", False):
+            other = solvers.SOLVERS[solvers.LICENCE_FALLBACK]
+            begin = partial(other.open, threads=threads, tolerances=tolerances)
+            session = LicenceFallback(session, begin)
         return cast("solvers.Session", _TimedSession(session, self._clock, self._handling))
 
 
@@ -242,13 +249,22 @@ class _TimedSession:
 
     @contextmanager
     def _timed(self, *kinds: str, **counts: int) -> Iterator[None]:
-        """Add to the clock what the block takes, as seconds of these kinds."""
+        """Add what the block takes to the clock; ``SolverError`` for whatever a plug-in raises."""
         started = time.perf_counter()
         try:
             yield
+        except (MilpVerixError, MemoryError):
+            raise
+        except (Exception, SystemExit) as error:
+            raise SolverError(failure(error)) from error
         finally:
             seconds: Any = dict.fromkeys(kinds, time.perf_counter() - started)
             self._clock.time += SolverTime(**counts, **seconds)
+
+
+def failure(error: BaseException) -> str:
+    """Return what a solver raised, in a line."""
+    return f"SystemExit: {error}" if isinstance(error, SystemExit) else first_line(error)
 
 
 def _reordered(targets: solvers.Targets, order: IntArray) -> solvers.Targets:
@@ -262,12 +278,21 @@ def _reordered(targets: solvers.Targets, order: IntArray) -> solvers.Targets:
     )
 
 
+def idle_solver(clock: SolverClock, handling: Handling) -> solvers.Solver:
+    """Return a solver that answers nothing; its ``clock`` gets the programs all the same."""
+    told: Any = {"name": "", "version": "", "licence": "", "notes": (), "largest_big_m": 0.0}
+    idle: Any = SimpleNamespace(**told, capabilities=FULL)
+    idle.open = lambda **_: _TimedSession(idle, clock, handling)
+    idle.load = idle.set_bounds = idle.unavailable = idle.close = lambda *_: None
+    idle.minimise = lambda *_: solvers.SolveResult(solvers.SolveStatus.TIME_LIMIT)
+    return cast("solvers.Solver", idle)
+
+
 class ProgramWatch:
     """The effort for the program that is asked about now, read from the ``clock`` of its solver."""
 
     def __init__(self, clock: SolverClock) -> None:
         clock.solves.clear()
-        clock.handed_to = None
         self._clock = clock
         self._began, self._before = time.perf_counter(), clock.time
         self._processor = processor_time()
@@ -352,14 +377,13 @@ class Relaxations:
         self._tolerances = tolerances
         self._known: dict[str, float | None] = {}
 
-    def solve(self, whole: Program, cost: FloatArray) -> tuple[float | None, float]:
-        """Return the optimum of the relaxation of ``whole``, if any, and the seconds it took."""
-        began = time.perf_counter()
+    def solve(self, whole: Program, cost: FloatArray) -> float | None:
+        """Return the optimum of the relaxation of ``whole``, if any."""
         program = whole.relaxed
         key = program.digest(cost)
         if key not in self._known:
             self._known[key] = None if program.needs else self._solved(program, cost)
-        return self._known[key], time.perf_counter() - began
+        return self._known[key]
 
     def _solved(self, program: Program, cost: FloatArray) -> float | None:
         with closing(solvers.open_session("highs", tolerances=self._tolerances)) as session:

@@ -26,7 +26,7 @@ from milp_verix.embedding.hosts import host_of
 from milp_verix.embedding.sockets import order_of, sides_of, sockets_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, OnnxNetwork, loaded
-from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
+from milp_verix.oracle.ball_bounds import bounds_within, resolve_bounds
 from milp_verix.oracle.check_program import require_program_memory
 from milp_verix.problem.agreement import require_agreement_at
 from milp_verix.problem.search import resolve_formulation

@@ -6,9 +6,8 @@ from dataclasses import replace
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import InputError
 from milp_verix.base.stored_numbers import beyond_memory, free_memory
-from milp_verix.oracle.bound_tightening import bounds_within, resolve_bounds
-from milp_verix.problem.masks import features_in
-from milp_verix.problem.problem import ProblemData
+from milp_verix.oracle.ball_bounds import bounds_within, resolve_bounds
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, Search, resolve_formulation
 from verix_encodings import Encoding, Network, Program, encode
 from verix_encodings.arrays import count_of_entries

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.attacks import attacked
+from milp_verix.oracle.attacks import attacked, climb
 from milp_verix.oracle.ball_bounds import (
     Headroom,
     Preparation,
@@ -30,14 +30,13 @@ from milp_verix.oracle.ball_bounds import (
 from milp_verix.oracle.engines.choice import MOST_OPEN, portfolio_for
 from milp_verix.oracle.engines.engine import Claim, Decision, unwatched
 from milp_verix.oracle.engines.programs import stage_of
-from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast, shortest_violated
+from milp_verix.oracle.reuse import Memory, first_memory, flipped, forecast
 from milp_verix.oracle.verdict import (
     BOUNDS_ALONE,
     MEMORY_LIMIT,
     TIME_LIMIT,
     Answer,
     Effort,
-    SolverStatistics,
     Stage,
     StageClock,
     Verdict,
@@ -62,7 +61,7 @@ class Oracle:
     over the whole ball, at the first check unless it was called before. ``checks`` counts the
     checks answered so far, ``effort`` sums their cost. ``on_stage`` is called as a stage beyond the
     first bounds begins. ``balls`` are bounds that oracles of problems which differ in their balls
-    alone may share. Use as a context manager, or call :meth:`close`.
+    alone may share; ``portfolio`` has the engines. Use as a context manager, or call :meth:`close`.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class Oracle:
         # high points of larger sets, at which attacks begin, too
         self._high: list[FloatArray] = []
         self._bounds: Bounds | None = None
-        self._portfolio = portfolio_for(problem, search)
+        self.portfolio = portfolio_for(problem, search)
 
     def __enter__(self) -> "Oracle":
         return self
@@ -105,11 +104,6 @@ class Oracle:
         return names[min(balls.deepest, 2)] if balls.name == "auto" else balls.name
 
     @property
-    def whole(self) -> WholeBall | None:
-        """Bounds on the margins over the whole ball; None if unprepared or on overflow."""
-        return self._known.whole
-
-    @property
     def proven(self) -> bool:
         """True if every margin is proven over the whole ball: then every check holds."""
         return self._known.proven
@@ -117,27 +111,17 @@ class Oracle:
     @property
     def solver(self) -> str:
         """Name of the solver that has decided the most checks."""
-        return self._portfolio.engines[0].name
-
-    @property
-    def versions(self) -> dict[str, str]:
-        """Versions of the solvers that were opened."""
-        return {engine.name: engine.version for engine in self._portfolio.engines}
-
-    @property
-    def solvers(self) -> tuple[SolverStatistics, ...]:
-        """The checks that each solver decided, and its seconds."""
-        return self._portfolio.solvers
+        return self.portfolio.engines[0].name
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of the result on how it came about."""
         margins = self._known.margins
-        return notes_on(margins, self.exactness, self._segments) + self._portfolio.notes
+        return notes_on(margins, self.exactness, self._segments) + self.portfolio.notes
 
     def close(self) -> None:
         """Close the solvers' sessions."""
-        self._portfolio.close()
+        self.portfolio.close()
 
     def prepare(self, deadline: Deadline = NO_LIMIT) -> WholeBall | None:
         """Bound the margins over the whole ball, once, as tightly as there is time for.
@@ -146,22 +130,22 @@ class Oracle:
         if they overflow, and without ``reuse``.
         """
         if self._prepared:
-            return self.whole
+            return self._known.whole
         with suppress(OverflowError):
             # what is interrupted here leaves nothing half done
             known = prepared(self.problem, self.tolerances, deadline, self._balls.method)
             if not self._reuse:
                 if known.whole is not None:
-                    self._portfolio.prepare(known.whole.margins, known.whole.bounds)
+                    self.portfolio.prepare(known.whole.margins, known.whole.bounds)
                 self._prepared = True
-                return self.whole
+                return self._known.whole
             self._known = known
             programs = self.exactness != "bounds" and not deadline.passed()
             if self._known.left is not None and programs:
-                self._portfolio.prepare(self._known.margins, self._known.left.bounds)
+                self.portfolio.prepare(self._known.margins, self._known.left.bounds)
         self._prepared = True
         self.forget(deadline)
-        return self.whole
+        return self._known.whole
 
     def forget(self, deadline: Deadline = NO_LIMIT) -> None:
         """Forget the points and bounds of earlier checks.
@@ -197,7 +181,7 @@ class Oracle:
                     watch.turn_to(Stage.SOLVES)
                     self.on_stage(Stage.SOLVES)
                     if not deadline.passed():
-                        decision = self._portfolio.decide(claim)
+                        decision = self.portfolio.decide(claim)
                 verdict = self._concluded(claim, stage, decision, points, alone=alone)
         except MemoryError:
             self.close()  # with what engines hold; the next check begins with little
@@ -280,11 +264,9 @@ class Oracle:
     def many_open(self) -> bool:
         """True if so many neurons are undecided that engines other than programs must decide."""
         left = self._known.left
-        return (
-            self._balls.deepens
-            and left is not None
-            and beyond_input(left.margins, left.bounds) > MOST_OPEN
-        )
+        if left is None or not self._balls.deepens:
+            return False
+        return beyond_input(left.margins, left.bounds) > MOST_OPEN
 
     def forecast(
         self, irrelevant: Sequence[int], features: Sequence[int], deadline: Deadline = NO_LIMIT
@@ -300,12 +282,27 @@ class Oracle:
         verdict: Verdict,
         deadline: Deadline = NO_LIMIT,
     ) -> tuple[int, Verdict]:
-        """Return the shortest prefix of ``block`` that parts of a counterfactual violate."""
-        length, shorter = shortest_violated(
-            self.problem, self._known.margins, irrelevant, block, verdict, late=deadline.passed
-        )
-        self._beyond = shorter.witness
-        return length, shorter
+        """Return the shortest prefix of ``block`` found to be violated, by halving.
+
+        ``verdict`` is the one on the whole block: its witness is pulled into the ball of a prefix,
+        and climbs there. At the ``deadline`` it is the shortest prefix so far.
+        """
+        problem, margins = self.problem, self._known.margins
+        lengths = [0, len(block)]
+        while lengths[1] - lengths[0] > 1 and not deadline.passed():
+            middle = sum(lengths) // 2
+            witness = verdict.point
+            worst = int(np.argmax(margins.evaluate(witness)))
+            free = problem.features.coordinates([*irrelevant, *block[:middle]])
+            region = problem.ball.region(free)
+            point = climb(margins, region, witness, worst, deadline.passed)
+            shorter = replayed(problem, point, free) if margins.evaluate(point)[worst] > 0 else None
+            if shorter is None:
+                lengths[0] = middle
+            else:
+                lengths[1], verdict = middle, replace(shorter, stage=Stage.POINTS)
+        self._beyond = verdict.witness
+        return lengths[1], verdict
 
     def suppose(self, free: IntArray, inputs: FloatArray, deadline: Deadline = NO_LIMIT) -> None:
         """Begin with ``free``, proven elsewhere, and with ``inputs`` of its ball, shape (d, N)."""
@@ -345,8 +342,8 @@ class Oracle:
         Known points are moved along the coordinates ``extra``; None tries none.
         """
         if self.proven and deadline.passed():
-            assert self.whole is not None
-            bound = float(self.whole.bounds[-1].upper.max())
+            assert self._known.whole is not None
+            bound = float(self._known.whole.bounds[-1].upper.max())
             return Verdict(Answer.HOLDS, bound=_below_zero(bound), stage=Stage.BOUNDS)
         if self.memory is None or extra is None:
             return None

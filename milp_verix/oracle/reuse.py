@@ -256,35 +256,6 @@ def forecast(
     return max(1, least)
 
 
-def shortest_violated(
-    problem: ProblemData,
-    margins: Network,
-    irrelevant: Sequence[int],
-    block: Sequence[int],
-    verdict: Verdict,
-    *,
-    late: Late = never,
-) -> tuple[int, Verdict]:
-    """Return the shortest prefix of ``block`` found to be violated, by halving.
-
-    ``verdict`` is the one on the whole block: its witness is pulled into the ball of a prefix, and
-    climbs there. Once ``late()``, the shortest prefix so far is returned.
-    """
-    lengths = [0, len(block)]
-    while lengths[1] - lengths[0] > 1 and not late():
-        middle = sum(lengths) // 2
-        witness = verdict.point
-        worst = int(np.argmax(margins.evaluate(witness)))
-        free = problem.features.coordinates([*irrelevant, *block[:middle]])
-        point = climb(margins, problem.ball.region(free), witness, worst, late)
-        shorter = replayed(problem, point, free) if margins.evaluate(point)[worst] > 0 else None
-        if shorter is None:
-            lengths[0] = middle
-        else:
-            lengths[1], verdict = middle, replace(shorter, stage=Stage.POINTS)
-    return lengths[1], verdict
-
-
 def _greatest(problem: ProblemData, memory: Memory, features: Sequence[int]) -> FloatArray:
     """Return the largest value of each margin's gradient over the ball with ``features`` free."""
     region = problem.ball.region(problem.features.coordinates(features))

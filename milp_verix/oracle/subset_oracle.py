@@ -32,11 +32,7 @@ class SubsetOracle:
     """
 
     def __init__(
-        self,
-        oracle: Oracle,
-        deadline: Deadline,
-        check_limit: Limit,
-        held: Collection[int] = (),
+        self, oracle: Oracle, deadline: Deadline, check_limit: Limit, held: Collection[int] = ()
     ) -> None:
         self.problem = oracle.problem
         self.deadline = deadline
@@ -48,11 +44,6 @@ class SubsetOracle:
         self.contrasts: dict[int, Verdict] = {}
         self.oracle = oracle
         self._check_limit = check_limit
-
-    @property
-    def deadline_of_a_check(self) -> Deadline:
-        """The deadline of a check that begins now."""
-        return self.deadline.limited(self._check_limit)
 
     def late(self) -> bool:
         """Return whether the deadline has passed."""
@@ -70,7 +61,7 @@ class SubsetOracle:
         if self._stopped():
             return Verdict(Answer.UNKNOWN, reason=TIME_LIMIT)
         coordinates = self.problem.features.coordinates(sorted(free))
-        verdict = self.oracle.check(coordinates, self.deadline_of_a_check)
+        verdict = self.oracle.check(coordinates, self.deadline.limited(self._check_limit))
         if verdict.holds:
             self.robust = {k: v for k, v in self.robust.items() if not _within(k, mask)}
             self.robust[mask] = verdict

@@ -138,9 +138,7 @@ class Features:
 
 
 def make_features(
-    given: FeaturesLike,
-    input_shape: tuple[int, ...],
-    image_shape: tuple[int, ...] | None = None,
+    given: FeaturesLike, input_shape: tuple[int, ...], image_shape: tuple[int, ...] | None = None
 ) -> Features:
     """Return the partition that ``given`` describes of an input of ``input_shape``.
 

@@ -68,10 +68,7 @@ def row_placed(
 
 
 def shaped_domain(
-    domain: Any,
-    labels: Labels,
-    input_shape: tuple[int, ...],
-    image_shape: tuple[int, ...] | None,
+    domain: Any, labels: Labels, input_shape: tuple[int, ...], image_shape: tuple[int, ...] | None
 ) -> Domain:
     """Return the domain; its arrays that fit like an input get ``input_shape``.
 

@@ -3,14 +3,17 @@
 ``docs/write_calls.py`` writes signatures and docstrings of the calls from these rows; a row has, in
 this order, the option's name, its type and its default as the source spells them, the kind of
 values that fit, the calls that take it, and what it means. Of an option that means something else
-to another call there are several rows.
+to another call there are several rows. Keys of study files are the names of rows, too; the options
+of commands are in :mod:`milp_verix.cli.call_options`.
 """
 
 # a row is read as one
 # fmt: off
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from milp_verix.base.arguments import (
     ANYTHING,
@@ -32,6 +35,7 @@ from milp_verix.base.arguments import (
     TEXT,
     TEXTS,
     Kind,
+    accepted,
     instance_of,
 )
 from milp_verix.inputs.inputs import Inputs
@@ -614,3 +618,26 @@ COURSE: tuple[Option, ...] = (  # how a search is watched, and goes on: the last
     _progress("Tally", "many",
         """called with a :class:`Tally` at the start and after each record."""),
 )
+
+
+@cache
+def rows_of(call: str, *parts: tuple[Option, ...]) -> tuple[Option, ...]:
+    """Return the options that ``call`` takes, of some ``parts`` of the table or of all of it."""
+    table = parts or (QUESTION, OWN, SEARCH, COURSE)
+    return tuple(row for part in table for row in part if call in row.calls)
+
+
+@cache
+def kinds_of(call: str) -> Mapping[str, Kind]:
+    """Return the kinds of values that the options of ``call`` take, by name."""
+    return {row.name: row.fits for row in (*rows_of("methods"), *rows_of(call))}
+
+
+def fitting(call: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``call`` but ``self``, with arrays in the place of tensors.
+
+    Raises ``InputError`` for a value of a wrong kind.
+    """
+    values = dict(given)
+    values.pop("self", None)
+    return accepted(values, kinds_of(call))

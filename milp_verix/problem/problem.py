@@ -1,6 +1,9 @@
-"""One prediction to explain: network, question, ball and features, checked once and then shared."""
+"""One prediction to explain: network, question, ball and features, checked once and then shared.
 
-from collections.abc import Mapping, Sequence
+Sets of features as users give them: indices, names, and masks.
+"""
+
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
@@ -9,14 +12,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from milp_verix.base.arguments import LISTS
 from milp_verix.base.comparable import comparable
 from milp_verix.base.errors import InputError, refusing, same_names, shown
-from milp_verix.base.image_shape import image_shape_of, shape_seen
+from milp_verix.base.image_shape import image_layout, image_shape_of, shape_seen
 from milp_verix.base.number_text import counted
 from milp_verix.inputs.frame import is_frame
 from milp_verix.inputs.inputs import Inputs, inputs_of
 from milp_verix.inputs.one_row import counts, numbers_in, row_of
-from milp_verix.inputs.radii import Epsilon, Labels, radii_of
+from milp_verix.inputs.radii import Epsilon, Labels, features_listed, radii_of
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import NetworkLike, loaded
 from milp_verix.problem.agreement import reading_notes, require_agreement
@@ -31,9 +35,10 @@ from milp_verix.problem.meeting import (
     shaped_domain,
     with_missing_of,
 )
-from milp_verix.problem.question import Classification, Question, make_question
+from milp_verix.problem.question import Classification, Question, make_question, rounded_margins
 from milp_verix.problem.search import Given, InputLike
 from verix_encodings import Network
+from verix_encodings.arrays import BoolArray
 
 ROUNDED = (
     "the final Sigmoid rounds large scores to the same output: a claim keeps scores so far apart "
@@ -142,13 +147,11 @@ class ProblemData:
     def margins(self) -> Network:
         """The network of the margins: the prediction is kept where every output is below zero.
 
-        If a Sigmoid rounds several scores they depend on the ball; see ``saturation``.
+        If a Sigmoid rounds several scores they depend on the ball; see ``rounded_margins``.
         """
         question, network = self.question, self.network
         if not (network.rounds_scores and isinstance(question, Classification)):
             return self._alike.margins if self._alike else question.margins(network.ir)
-        from milp_verix.problem.saturation import rounded_margins
-
         box, label, rivals = self.ball.outer, question.label, question.rivals
         return rounded_margins(network.ir, box, label, rivals, network.dtype)
 
@@ -275,3 +278,81 @@ def _converted(network: LoadedModel, x: NDArray[Any], domain: Domain) -> NDArray
     down = np.nextafter(rounded, rounded.dtype.type(-np.inf))
     rounded = np.where((wide < low) & (original >= low), up, rounded)
     return np.where((wide > high) & (original <= high), down, rounded)
+
+
+def features_in(
+    given: Any, problem: ProblemData, argument: str, *, ordered: bool = False
+) -> tuple[int, ...]:
+    """Return the features in the set ``given``, ascending; errors tell the ``argument``.
+
+    It lists features by names or indices, and keeps its order if ``ordered``; or it is a mask: True
+    and False by name, a list or an array of them or of 0.0 and 1.0, or of 0 and 1 with two axes or
+    more. A mask has an entry for each coordinate, in the input's shape or in a row, for each pixel,
+    or for each feature. Raises ``InputError`` for any other value, and for a mask that covers part
+    of a feature.
+    """
+    labels = problem.labels_for(given)
+    listed = features_listed(given, labels, argument)
+    if listed is not given and labels.size != problem.features.count:
+        return _features_in(np.isin(np.arange(labels.size), listed), problem, argument)
+    listed = sorted(given, key=str) if isinstance(given, Set) else listed
+    try:
+        array = np.asarray(listed)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"{argument} {LISTS}") from error
+    kind, deep = array.dtype.kind, array.ndim > 1
+    if kind == "b" or (
+        array.size and kind in ("iuf" if deep else "f") and np.isin(array, (0, 1)).all()
+    ):
+        return _features_in(array == 1, problem, argument)
+    if not deep:
+        indices = listed if isinstance(listed, Sequence) else array.tolist()
+        found = problem.features.indices(indices, argument)
+        return tuple(found if ordered else sorted(found))
+    values = f" from {array.min():g} to {array.max():g}" if array.size and kind in "iuf" else ""
+    raise InputError(
+        f"{argument}: a mask holds True and False, or 1 and 0; got {array.dtype}{values}. Of a "
+        "heat map give the entries above a threshold; of a LIME mask with −1 in it give mask == 1"
+    )
+
+
+def _features_in(mask: BoolArray, problem: ProblemData, argument: str) -> tuple[int, ...]:
+    """Return the features that ``mask`` covers; ``InputError`` where it covers part of one."""
+    covered = _coordinates_in(mask, problem, argument)
+    if covered is None:
+        return tuple(np.flatnonzero(mask).tolist())
+    found = []
+    for feature, group in enumerate(problem.features.groups):
+        inside = int(covered[group].sum())
+        if 0 < inside < group.size:
+            raise InputError(
+                f"{argument}: the mask covers {inside} of the {group.size} coordinates of feature "
+                f"{feature}, and a feature is fixed or freed as a whole: mask whole features, or "
+                "leave features (--features) out so that each coordinate is one"
+            )
+        if inside:
+            found.append(feature)
+    return tuple(found)
+
+
+def _coordinates_in(mask: BoolArray, problem: ProblemData, argument: str) -> BoolArray | None:
+    """Return ``mask`` by flat coordinates, None if it is by features; or ``InputError``."""
+    input_shape, size = problem.network.input_shape, problem.x.size
+    layout = image_layout(problem.image_shape or input_shape)
+    if layout is not None and np.squeeze(mask).shape == layout[:2]:
+        height, width, axis = layout
+        pixels, channels = mask.reshape(height, width), size // (height * width)
+        stack = [pixels] * channels
+        return np.stack(stack, axis=0 if axis == 0 else 2).reshape(-1)
+    try:
+        shape_seen(mask.shape, input_shape, problem.image_shape)
+    except InputError as error:
+        if mask.shape == (problem.features.count,):
+            return None
+        pixels_too = "" if layout is None else f", {layout[:2]} for pixels"
+        raise InputError(
+            f"{argument}: the mask has shape {mask.shape}, expected the input's, "
+            f"{problem.image_shape or input_shape}{pixels_too}, or an entry for each of the "
+            f"{problem.features.count} features"
+        ) from error
+    return mask.reshape(-1)

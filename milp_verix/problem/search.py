@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
 
-from milp_verix.base.arguments import (
-    LONGEST_CHECK,
-    Options,
-    integer_of,
-    seconds_of,
-    segments_of,
-)
+from milp_verix.base.arguments import LONGEST_CHECK, Options, integer_of, seconds_of, segments_of
 from milp_verix.base.clock import Deadline, Limit, bytes_of, deadline_in, holds_more
 from milp_verix.base.errors import InputError, meant, require_one_of
 from milp_verix.base.tolerances import Tolerances, tolerances_of
@@ -28,7 +22,7 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.radii import Epsilon
 from milp_verix.problem.ball import UNIT_DOMAIN, Domain
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.options import kinds_of
+from milp_verix.problem.option_rows import kinds_of
 from milp_verix.solvers import OWN_ENGINES, Session, Solver, open_session
 from verix_encodings import FORMULATIONS, BoundMethod, Formulation, formulation_named
 from verix_encodings.encoding import DEFAULT_SEGMENTS
@@ -210,11 +204,6 @@ class Request:
         return cls(problem, search, started, limit, _check_limit(search))
 
     @property
-    def tolerances(self) -> Tolerances:
-        """The tolerances of the search."""
-        return self.search.tolerances
-
-    @property
     def elapsed(self) -> float:
         """Seconds since the call."""
         return time.monotonic() - self.started
@@ -232,7 +221,7 @@ class Request:
             )
         own = self.search.solver
         chosen = name if isinstance(own, str) or own.name != name else own
-        return open_session(chosen, threads=self.search.threads, tolerances=self.tolerances)
+        return open_session(chosen, threads=self.search.threads, tolerances=self.search.tolerances)
 
 
 def _check_limit(search: Search) -> Limit:

@@ -111,10 +111,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A pair that has no result, and why."""
+    """A pair that has no result, and why; ``each`` are the programs that it was not given."""
 
     pair: Pair
     reason: str
+    each: tuple[ProgramRecord, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.pair}: {self.reason}"

@@ -143,6 +143,7 @@ class SkippedPair(PairNames):
     """A pair without a run."""
 
     reason: Annotated[str, "Why there is none."]
+    each: NotRequired[Annotated[tuple[ProgramRow, ...], "The programs that it was not given."]]
 
 
 class Contradiction(TypedDict):
@@ -204,6 +205,7 @@ class ComparedChecks(TypedDict):
     each: Annotated[tuple[ProgramRow, ...], "A row for each program and pair."]
     machine: NotRequired[Annotated[Machine, "Where it ran."]]
     versions: NotRequired[Annotated[dict[str, str], "Versions of Python and of packages."]]
+    command: NotRequired[Annotated[tuple[str, ...], "Arguments of the command, if there was one."]]
     options: NotRequired[Annotated[HowSolved, "How programs were made and solved."]]
     parameters: NotRequired[
         Annotated[dict[str, dict[str, Any]], "All that was set in solvers, by pair."]
@@ -301,8 +303,9 @@ def each_line(comparison: Comparison) -> list[dict[str, Any]]:
     about = {name: getattr(comparison, name) for name in _ABOUT}
     about |= {name: json.dumps(_plain(getattr(comparison, name))) for name in _SURROUNDINGS}
     lines = []
-    for run in comparison.runs:
-        about["parameters"] = json.dumps(_plain(run.parameters))
+    pairs: tuple[Run | Skipped, ...] = (*comparison.runs, *comparison.skipped)
+    for run in pairs:
+        about["parameters"] = json.dumps(_plain(getattr(run, "parameters", {})))
         lines += [{**about, **row} for row in _programs(run)]
     return lines
 
@@ -320,7 +323,7 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
         "checks": len(comparison.checks or ()),
         "skipped": tuple(map(_skipped, comparison.skipped)),
         "disagreements": (*map(str, comparison.disagreements), *comparison.unequal),
-        "each": tuple(_each(comparison)),
+        "each": tuple(row for run in comparison.runs for row in _programs(run)),
         "machine": cast(Machine, _plain(comparison.machine)),
         "versions": dict(comparison.versions),
         "options": cast(HowSolved, _plain(comparison.options)),
@@ -328,14 +331,9 @@ def compared_checks(comparison: Comparison) -> ComparedChecks:
     }
 
 
-def _each(comparison: Comparison) -> Iterator[ProgramRow]:
-    for run in comparison.runs:
-        yield from _programs(run)
-
-
-def _programs(run: Run) -> Iterator[ProgramRow]:
+def _programs(run: Run | Skipped) -> Iterator[ProgramRow]:
     for one in run.each:
-        own = {**_pair(run.pair), "version": run.version, **asdict(one)}
+        own = {**_pair(run.pair), "version": getattr(run, "version", ""), **asdict(one)}
         size = own.pop("size") or dict.fromkeys(_SIZES)
         answers = {"answer": one.answer.value, "check_answer": one.check_answer.value}
         yield cast(ProgramRow, {**own, **size, **answers})
@@ -440,7 +438,7 @@ def _pair(pair: Pair) -> PairNames:
 
 
 def _skipped(skipped: Skipped) -> SkippedPair:
-    return {**_pair(skipped.pair), "reason": skipped.reason}
+    return {**_pair(skipped.pair), "reason": skipped.reason, "each": tuple(_programs(skipped))}
 
 
 def _decided(found: DecidedCheck) -> DecidedRow:

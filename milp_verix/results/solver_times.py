@@ -31,6 +31,8 @@ class PairSummary:
     counts twice and ten times the limit (penalised average runtime). All are in seconds, over the
     instances attempted, NaN if there are none.
 
+    ``whole_mean`` is the shifted mean of the wall-clock time of whole questions, replays included.
+
     ``ratio`` is that of ``shifted_mean + s`` to the best pair's, over the instances that both
     attempted; it is NaN if there are none. The interval from ``ratio_low`` to
     ``ratio_high`` has a level of 95 %, by a bootstrap over checks: rivals of one check are drawn
@@ -50,6 +52,7 @@ class PairSummary:
     ratio_low: float
     ratio_high: float
     p: float
+    whole_mean: float
 
     @property
     def differs(self) -> bool:
@@ -64,7 +67,8 @@ class SolverTimes(Compared):
     ``seconds`` has shape (pairs, instances), infinite where the run is censored; ``attempted``
     has the same shape, False where a pair does not take the program. ``limit`` is the limit of one
     program in seconds, or the longest time where there was no limit and it is not ``limited``;
-    ``shift`` is what shifted means add.
+    ``shift`` is what shifted means add. ``whole`` are those of the whole check, as ``seconds``, and
+    ``clock`` says what the others are by.
     """
 
     pairs: tuple[Pair, ...]
@@ -74,6 +78,8 @@ class SolverTimes(Compared):
     limit: float
     shift: float = SHIFT
     limited: bool = True
+    whole: NDArray[np.float64] | None = None
+    clock: str = "solver"
 
     def summary(self) -> tuple[PairSummary, ...]:
         """Return the summary of each pair: most solved first, then the least shifted mean."""
@@ -89,8 +95,9 @@ class SolverTimes(Compared):
         def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(np.where(self.attempted, values, 0.0).sum(axis=1) / counts)
 
-        logs = np.log(np.where(solved, self.seconds, self.limit) + self.shift)
-        means = np.exp(mean(logs))
+        both = self.seconds, self.seconds if self.whole is None else self.whole
+        logs, all_logs = (np.log(np.where(solved, own, self.limit) + self.shift) for own in both)
+        means, all_means = np.exp(mean(logs)), np.exp(mean(all_logs))
         order = np.lexsort((means, -solved.sum(axis=1)))
         first = int(order[0])
         apart = np.where(self.attempted & self.attempted[first], logs - logs[first], np.nan)
@@ -112,6 +119,7 @@ class SolverTimes(Compared):
                 ratio_low=float(low[k]),
                 ratio_high=float(high[k]),
                 p=1.0 if k == first else _signed_rank(apart[k][~np.isnan(apart[k])]),
+                whole_mean=float(all_means[k] - self.shift),
             )
             for k in order.tolist()
         )
@@ -149,7 +157,9 @@ class SolverTimes(Compared):
 
 
 def _signed_rank(differences: NDArray[np.float64]) -> float:
-    """Return the p-value of Wilcoxon's signed-rank test; 1 where no two times differ."""
+    """Return the p-value of Wilcoxon's signed-rank test: 1 for equal times, NaN for no times."""
     from scipy.stats import wilcoxon
 
-    return float(wilcoxon(differences).pvalue) if np.any(differences) else 1.0
+    if not np.any(differences):
+        return 1.0 if differences.size else float("nan")
+    return float(wilcoxon(differences).pvalue)

@@ -93,8 +93,7 @@ class AuditProgress:
 class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
     """The audit of the features ``audited``: a check of soundness, then one traversal or two.
 
-    Without ``strategy`` soundness alone is asked for. ``smallest`` returns the smallest sound sets
-    beside the one of a result, and the reason of an early end; None if they are not asked for.
+    Without ``strategy`` soundness alone is asked for. ``minimum`` asks for the smallest sound sets.
     """
 
     oracle: Oracle
@@ -102,7 +101,7 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
     audited: tuple[int, ...]
     strategy: Strategy | None
     order_by: OrderMaker
-    smallest: Callable[[Audit], SmallestSets] | None
+    minimum: bool
 
     def __post_init__(self) -> None:
         self._others = _others(self.audited, self.request.problem.features.count)
@@ -129,8 +128,8 @@ class AuditSearch(AnytimeSearch[AuditProgress, Audit]):
                 self._verdict = judged if judged.holds else self._verdict
             if self._verdict.holds:
                 self._go_through(self.audited, self._others, self.strategy)
-        if self.smallest is not None:
-            self._found = self.smallest(self._snapshot()())
+        if self.minimum:
+            self._found = smallest_sets(self.request, self._snapshot()())
             self.stopped = self._found[-1]
 
     def _state(self) -> AuditProgress:
@@ -228,7 +227,6 @@ def audit_of(
     strategy = resolve_strategy(traversal)
     order_by = resolve_order(problem, order, transformation=transformation, seed=search.seed)
     wanted = None if sound_only else strategy
-    smallest = partial(smallest_sets, request) if minimum else None
     with Oracle(problem, search) as oracle:
-        run = AuditSearch(oracle, request, audited, wanted, order_by, smallest)
+        run = AuditSearch(oracle, request, audited, wanted, order_by, minimum)
         return run.run(progress, snapshots)

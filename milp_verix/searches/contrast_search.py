@@ -168,22 +168,21 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
     def _rivals(self) -> list[int]:
         """Return the margins that bounds over the ball do not keep below zero, all without any."""
         subsets = self.subsets
+        rivals = [*range(subsets.margins.output_size)]
         try:
             whole = subsets.oracle.prepare(subsets.deadline)
             bounds = (whole or whole_ball(subsets.problem, subsets.deadline)).bounds
+            self._needed = self._decisive(bounds)
+            rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
         except OverflowError as error:
             self._doubt(str(error))
-            self._bounds = dict.fromkeys(range(subsets.margins.output_size), self.measure.least)
-            return list(self._bounds)
-        self._needed = self._decisive(bounds)
-        rivals = np.flatnonzero(bounds[-1].upper >= -self._needed).tolist()
         self._bounds = dict.fromkeys(rivals, self.measure.least)
         return rivals
 
     def _decisive(self, bounds: Bounds) -> FloatArray:
         """Return the least distances from zero that count: solvers compute in float64, too."""
         error = evaluation_error(self.subsets.margins, bounds)
-        return np.maximum(error, self.request.tolerances.needed(bounds[-1].magnitude))
+        return np.maximum(error, self.request.search.tolerances.needed(bounds[-1].magnitude))
 
     def _bisect(self) -> None:
         """Raise the lower bound by bisecting the cost, with checks over knapsack balls."""
@@ -196,7 +195,8 @@ class ContrastSearch(AnytimeSearch[ContrastiveProgress, ContrastiveExplanation])
             middle = (low + high) / 2
             middle = float(np.floor(middle)) if self._whole else middle
             # what bisection does not decide is left to the programs
-            verdict = self._within(middle, subsets.deadline_of_a_check.share(1 / 4))
+            until = subsets.deadline.limited(self.request.check_limit).share(1 / 4)
+            verdict = self._within(middle, until)
             if verdict.violated:
                 self.offer(subsets.learn(verdict))
             if verdict.holds:

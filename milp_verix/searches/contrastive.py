@@ -10,7 +10,7 @@ hold one more of its features. The least of the open lower bounds is proven for 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,8 @@ from milp_verix.base.arguments import costs_of, integer_of
 from milp_verix.base.errors import require_one_of
 from milp_verix.oracle.verdict import TIME_LIMIT, Verdict
 from milp_verix.problem.features import CostsLike
-from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import unit_of
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.base import Counterfactual
 from milp_verix.results.build import counterfactual_of
@@ -148,10 +147,6 @@ _EQUAL = 1e-8
 """Bounds this close are those of a tie: each is lowered by a solver's tolerance, 1e-9."""
 
 
-_Open: TypeAlias = tuple[frozenset[int], ContrastiveExplanation]
-"""Features that are held, and the least of the changes that hold them, if one was found."""
-
-
 def _bound(found: ContrastiveExplanation) -> float:
     return float(found.lower_bound or 0.0)
 
@@ -170,7 +165,8 @@ def with_alternatives(
     assert first.contrast is not None
     seen = {frozenset[int]()}
     shown, found = [frozenset(first.contrast)], list[Alternative]()
-    open_: list[_Open] = []
+    # features that are held, and the least of the changes that hold them, if one was found
+    open_: list[tuple[frozenset[int], ContrastiveExplanation]] = []
 
     def expand(held: frozenset[int], used: frozenset[int]) -> bool:
         """Open the boxes that hold one more of the features ``used``; False once it is late."""

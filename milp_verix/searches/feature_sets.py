@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import InputError
 from milp_verix.problem.features import FeaturesLike
-from milp_verix.problem.masks import features_in
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.results.explanation import Explanation
 
 FeatureSetLike: TypeAlias = "Sequence[int | str] | Set[int | str] | NDArray[Any] | Explanation"

@@ -129,9 +129,9 @@ class OracleWork:
         """Count the work of an oracle that is not asked any more."""
         self.checks += oracle.checks
         self.effort += oracle.effort
-        self.versions |= oracle.versions
+        self.versions |= {one.name: one.version for one in oracle.portfolio.engines}
         self.notes = oracle.notes
-        for one in oracle.solvers:
+        for one in oracle.portfolio.solvers:
             known = self.solvers.get(one.solver, SolverStatistics(one.solver, 0, 0.0))
             self.solvers[one.solver] = SolverStatistics(
                 one.solver, known.checks + one.checks, known.seconds + one.seconds

@@ -16,7 +16,7 @@ from milp_verix.base.errors import SolverError
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import Verdict
-from milp_verix.problem.objective import attainable
+from milp_verix.problem.objective import Objective, attainable, make_objective
 from milp_verix.problem.search import Request
 from milp_verix.searches.runner import AnytimeSearch, Found, State
 from milp_verix.solvers import Session, SolveStatus, Targets
@@ -30,7 +30,7 @@ _ROUNDING = 1e-6  # of a bound, compared with the sum of all costs
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The result of a cover: a cheapest set, None if none was found, and a proven lower bound.
+    """A cheapest set that satisfies clauses, None if none was found, and a proven lower bound.
 
     ``exhausted`` is the proof that no such set exists; ``late`` says that the solver ran out of
     time.
@@ -40,32 +40,6 @@ class Proposal:
     bound: float
     exhausted: bool
     late: bool = False
-
-
-def propose(
-    session: Session,
-    costs: FloatArray,
-    clauses: list[Clause],
-    deadline: Deadline,
-    *,
-    whole: bool = True,
-) -> Proposal:
-    """Return a cheapest set that satisfies ``clauses``; ``whole`` says that costs are whole."""
-    cover = cover_program(costs, clauses)
-    try:
-        session.load(cover.program)
-        result = session.minimise(cover.cost, Targets(whole=whole).until(deadline))
-    except SolverError:
-        return Proposal(None, 0.0, exhausted=False)
-    broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
-    bound = attainable(0.0 if broken else max(result.bound, 0.0), whole=whole)
-    if bound > float(np.sum(costs)) + _ROUNDING:
-        return Proposal(None, bound, exhausted=True)
-    if broken or result.point is None or result.point[cover.surrendered] > 0.5:
-        late = result.status is SolveStatus.TIME_LIMIT
-        return Proposal(None, bound, exhausted=False, late=late)
-    chosen = frozenset(np.flatnonzero(result.point[cover.chosen] > 0.5).tolist())
-    return Proposal(chosen, bound, exhausted=False)
 
 
 class ListedSets:
@@ -102,27 +76,49 @@ def _mask(features: frozenset[int]) -> int:
 
 
 class Candidates:
-    """Proposes cheapest sets that satisfy ``clauses``: listed if few and ``whole``, else solved."""
+    """Proposes cheapest sets of an ``objective`` that satisfy ``clauses``.
+
+    They are listed if they are few and costs are whole, unless not ``listed``; else a solver, which
+    opens once it is asked, finds them.
+    """
 
     def __init__(
-        self,
-        costs: FloatArray,
-        open_session: Callable[[], Session],
-        *,
-        whole: bool = True,
-        listed: bool = True,
+        self, objective: Objective, open_session: Callable[[], Session], *, listed: bool = True
     ) -> None:
-        self.clauses: list[Clause] = []
-        self._costs, self._whole = costs, whole
-        self._listed = ListedSets(costs) if listed and whole and costs.size <= LISTED else None
-        self.session = open_session() if self._listed is None else None
+        always, never = map(np.flatnonzero, (objective.must, objective.must_not))
+        self.clauses = [Clause(any_of=frozenset([one])) for one in always.tolist()]
+        self.clauses += [Clause(not_all_of=frozenset([one])) for one in never.tolist()]
+        self._objective, self._open_session = objective, open_session
+        few = listed and objective.whole and objective.costs.size <= LISTED
+        self._listed = ListedSets(objective.costs) if few else None
+        self.session: Session | None = None
 
     def propose(self, deadline: Deadline) -> Proposal:
         """Return a cheapest set by the ``deadline``, and a bound on its cost."""
         if self._listed is not None:
             return self._listed.propose(self.clauses)
-        assert self.session is not None
-        return propose(self.session, self._costs, self.clauses, deadline, whole=self._whole)
+        self.session = session = self.session or self._open_session()
+        costs, whole = self._objective.costs, self._objective.whole
+        cover = cover_program(costs, self.clauses)
+        try:
+            session.load(cover.program)
+            result = session.minimise(cover.cost, Targets(whole=whole).until(deadline))
+        except SolverError:
+            return Proposal(None, 0.0, exhausted=False)
+        broken = result.status in (SolveStatus.FAILED, SolveStatus.INFEASIBLE)
+        bound = attainable(0.0 if broken else max(result.bound, 0.0), whole=whole)
+        if bound > float(np.sum(costs)) + _ROUNDING:
+            return Proposal(None, bound, exhausted=True)
+        if broken or result.point is None or result.point[cover.surrendered] > 0.5:
+            late = result.status is SolveStatus.TIME_LIMIT
+            return Proposal(None, bound, exhausted=False, late=late)
+        chosen = frozenset(np.flatnonzero(result.point[cover.chosen] > 0.5).tolist())
+        return Proposal(chosen, bound, exhausted=False)
+
+    def close(self) -> None:
+        """Close the solver's session."""
+        if self.session is not None:
+            self.session.close()
 
 
 @contextmanager
@@ -147,8 +143,8 @@ class SetSearch(AnytimeSearch[State, Found]):
     request: Request
 
     def __post_init__(self) -> None:
-        costs = np.ones(len(self.subsets.everything))
-        self._candidates = Candidates(costs, lambda: self.session, listed=self.listed)
+        objective = make_objective(len(self.subsets.everything), None, (), ())
+        self._candidates = Candidates(objective, lambda: self.session, listed=self.listed)
         self._clauses = self._candidates.clauses
         self._doubted: str | None = None
         self._lower_bound = 0

@@ -8,9 +8,9 @@ and ``A`` is locally minimal. A strategy, which users name by ``traversal``, is 
 walks through the features; :class:`Traversal` holds what is decided so far. ``sequential`` is the
 loop of the paper; ``binary`` and ``quickxplain`` ask about halves; ``galloping`` asks about as many
 features at once as known points and bounds suggest, and where many neurons are undecided about
-blocks in slices of work that double. If the oracle decides every check, each finds
-the ``B`` of Algorithm 1: a block is freed only as a whole, and a feature is kept only once all
-features before it are decided.
+blocks in slices of work that double. If the oracle decides every check, each finds the ``B`` of
+Algorithm 1: a block is freed only as a whole, and a feature is kept only once all before it are
+decided.
 
 Where bounds alone decide, a knapsack over linear forms suggests blocks. Let ``B`` be free,
 ``u_j < 0`` the bound on margin ``j`` over its ball, and ``g_ij`` the most that feature ``i`` can
@@ -30,7 +30,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -63,15 +64,14 @@ class Traversal:
 
     At every moment ``irrelevant`` is a set that is proven to be free, so stopping at any time
     leaves a sound explanation: all other features. ``decided`` counts the features that each stage
-    decided. Features whose checks ran out of their slice
-    of work are ``postponed``; ``tried`` has the last slice of each, in seconds of work, and
-    ``in_a_row`` counts them since the last decision. ``sliced`` is the slice of the last check,
-    infinite if the check's own limit ended it. ``rung`` is the slice of the ladder's last rung, and
-    ``failed`` a place, the length of the last block that failed there, and its slice, in a search
-    that ``began`` at this reading of the clock of work. ``attacked_with`` is the number of
-    irrelevant features at the last attack. ``needed`` is a proven lower bound on the size of any
-    explanation.
-    ``activity`` is what goes on now, in words.
+    decided. Features whose checks ran out of their slice of work are ``postponed``; ``tried`` has
+    the last slice of each, in seconds of work, and ``in_a_row`` counts them since the last
+    decision. ``sliced`` is the slice of the last check, infinite if the check's own limit ended it.
+    ``rung`` is the slice of the ladder's last rung, and ``failed`` a place, the length of the last
+    block that failed there, and its slice, in a search that ``began`` at this reading of the clock
+    of work. ``attacked_with`` is the number of irrelevant features at the last attack. ``needed``
+    is a proven lower bound on the size of any explanation. ``activity`` is what goes on now, in
+    words.
     """
 
     order: tuple[int, ...]
@@ -93,15 +93,7 @@ class Traversal:
 
     def copy(self) -> "Traversal":
         """Return a copy of the state that later steps do not change."""
-        return replace(
-            self,
-            irrelevant=[*self.irrelevant],
-            violated={**self.violated},
-            undecided={**self.undecided},
-            postponed=[*self.postponed],
-            tried={**self.tried},
-            decided=self.decided.copy(),
-        )
+        return Traversal(*(copy(getattr(self, one.name)) for one in fields(self)))
 
     @property
     def done(self) -> int:
@@ -145,11 +137,7 @@ class Walk:
         return tuple(sorted(features, key=lambda feature: tried.get(feature, 0.0)))
 
     def check(
-        self,
-        features: Sequence[int],
-        *,
-        bounds_only: bool = False,
-        part: float | None = None,
+        self, features: Sequence[int], *, bounds_only: bool = False, part: float | None = None
     ) -> Verdict:
         """Check whether ``features`` can be freed as well; raises ``OutOfTimeError`` when late.
 
@@ -192,21 +180,12 @@ class Walk:
         """Return what tells where the walk stands: features freed, and the next one."""
         return len(self.state.irrelevant), *self.remaining[:1]
 
-    def too_many(self, part: float) -> int:
-        """Return how many features are known to be too many for ``part``, two or more."""
-        place, length, before = self.state.failed
-        known = place == self.place() and part <= before
-        return max(length, 2) if known else len(self.remaining) + 1
-
     def settle_flips(self) -> None:
         """Keep the features left that known points keep; raises ``OutOfTimeError``."""
-        for feature, verdict in self.flipped().items():
-            self.settle([feature], verdict)
-
-    def flipped(self) -> dict[int, Verdict]:
-        """Return the features left that known points keep; raises ``OutOfTimeError``."""
         self.deadline.require_time()
-        return self.oracle.flipped(self.state.irrelevant, self.remaining, self.deadline)
+        flipped = self.oracle.flipped(self.state.irrelevant, self.remaining, self.deadline)
+        for feature, verdict in flipped.items():
+            self.settle([feature], verdict)
 
     def attack(self, features: Sequence[int]) -> None:
         """Look for counterfactuals of ``features`` by gradients, for a share of the work left."""
@@ -427,7 +406,10 @@ def _ladder(walk: Walk) -> None:
     while walk.remaining:
         slice_, last = walk.climb_rung()
         walk.settle_flips()
-        beyond, failed, held = walk.too_many(slice_), False, 0
+        place, length, before = walk.state.failed
+        known = place == walk.place() and slice_ <= before
+        beyond = max(length, 2) if known else len(walk.remaining) + 1
+        failed, held = False, 0
         length = max(min(len(walk.remaining) // 4, int(_SHRUNK * beyond)), 1)
         while beyond > 1 and walk.remaining:
             left = len(walk.remaining)

@@ -100,7 +100,9 @@ def _settings_in(name: str, facts: SolverFacts, file: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for line in lines:
         option, _, text = line.partition("#")[0].replace("=", " ", 1).strip().partition(" ")
-        if any(part in option.lower() for parts in _REASONS for part in parts):
+        values = facts.options.get(option)
+        safe = values is not None and _read(values, text.strip()) is not None
+        if not safe and any(part in option.lower() for parts in _REASONS for part in parts):
             raise refusal(name, facts, facts.options, f"{option}={text.strip()}")
         if option and option != "CPLEX":  # the head of its files
             found[option] = _value(text.strip().strip('"'))

@@ -12,6 +12,7 @@ import numpy as np
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
+from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions, read_name_options
 from milp_verix.solvers.remote_session import RemoteSession
@@ -253,7 +254,7 @@ class LicenceFallback:
     def notes(self) -> tuple[str, ...]:
         if (other := self._other) is None:
             return self._primary.notes
-        note = f"{self.handed_over} programs were solved by {other.name}: {self._reason}"
+        note = f"{other.name} solved {counted(self.handed_over, 'program')}: {self._reason}"
         return (*self._primary.notes, note)
 
     def load(self, program: Program) -> None:

@@ -17,6 +17,7 @@ from milp_verix.results.conversion import converted
 from milp_verix.results.explanation import EpsilonSweep
 from milp_verix.results.json_format import KINDS, load
 from milp_verix.results.ranges import Ranges
+from milp_verix.results.solver_times import SHIFT
 from milp_verix.study.journal import best_records
 from milp_verix.study.solver_study import SolverStudy, study_of
 from milp_verix.study.study_page import study_page
@@ -39,6 +40,7 @@ def write_report(
     gallery: int = 1000,
     counterfactuals: int | None = None,
     results: str | Path | None = None,
+    shift: float = SHIFT,
     warn: Callable[[str], None] = warnings.warn,
 ) -> str:
     """Return a report of ``source`` as one HTML page, and write it to ``path`` if given.
@@ -55,6 +57,7 @@ def write_report(
         counterfactuals: the most for each explanation; by default 4 of an image in a study, all of
             a table's row, and 24 for one result.
         results: a folder of whole results of the study, if they are not beside the journal.
+        shift: seconds that shifted means of a journal of solvers add.
         warn: called with a text for each line of a journal that is no record, and where records
             stand twice or are by several versions.
 
@@ -74,7 +77,7 @@ def write_report(
         text = comparison_page(source.model, data["runs"], data)
     elif isinstance(source, SolverStudy):
         text = _of_solvers("", source)
-    elif (studied := _solver_study(source, warn)) is not None:
+    elif (studied := _solver_study(source, warn, shift)) is not None:
         text = _of_solvers(Path(source).name, studied)
     elif _is_study(path_of(source, "source")):
         text = study_page(
@@ -151,7 +154,7 @@ def _is_study(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".jsonl"
 
 
-def _solver_study(source: Any, warn: Callable[[str], None]) -> SolverStudy | None:
+def _solver_study(source: Any, warn: Callable[[str], None], shift: float) -> SolverStudy | None:
     """Return the study of solvers whose journal ``source`` is, or None for anything else."""
     path = path_of(source, "source")
     if not _is_study(path):
@@ -162,7 +165,7 @@ def _solver_study(source: Any, warn: Callable[[str], None]) -> SolverStudy | Non
         return None
     if len(compared) < len(records):
         warn(f"{path}: {len(records) - len(compared)} tasks of other kinds are left out")
-    return study_of(compared)
+    return study_of(compared, shift=shift)
 
 
 def _of_solvers(name: str, study: SolverStudy) -> str:

@@ -29,7 +29,7 @@ ABOUT = ("instance", "model", "index", "epsilon", "norm", "check_time_limit")
 CLOCKS = {"solver": "solver_seconds", "wall": "seconds", "cpu": "cpu_seconds"}
 """The columns of the times that count."""
 
-_ONCE = ("machine", "versions", "options")
+_ONCE = ("machine", "versions", "command", "options")
 COLUMNS = (*ABOUT, *EACH_COLUMNS[EACH_COLUMNS.index("solver") :])
 
 
@@ -113,7 +113,6 @@ def read_solver_study(
     """
     require_one_of(CLOCKS, clock, "clock")
     seconds_of(limit, "limit")
-    seconds_of(shift, "shift")
     records = [
         record
         for record in best_records(path_of(path, "path"), warn)
@@ -131,13 +130,14 @@ def study_of(
     shift: float = SHIFT,
 ) -> SolverStudy:
     """Return the study of the ``records`` of comparisons; see :func:`read_solver_study`."""
+    seconds_of(shift, "shift")
     done = [record for record in records if "comparison" in record]
     rows = tuple(row for record in done for row in _rows(record))
     failed = [record for record in records if record["status"] == FAILED]
     compared = [record["comparison"] for record in done]
     return SolverStudy(
         rows,
-        times_of(rows, CLOCKS[clock], limit, shift),
+        times_of(rows, clock, limit, shift),
         skipped=_distinct(
             f"{one['solver']}, {one['formulation']}: {one['reason']}"
             for found in compared
@@ -150,35 +150,43 @@ def study_of(
 
 def times_of(
     rows: Sequence[Mapping[str, Any]],
-    column: str = "seconds",
+    clock: str = "wall",
     limit: float | None = None,
     shift: float = SHIFT,
 ) -> SolverTimes:
-    """Return the seconds of ``column`` by pair and instance; a definite answer solves it.
+    """Return the seconds by ``clock`` of each pair and instance; a definite answer solves it.
 
-    Of several seeds the median counts, an unsolved run being an infinite time.
+    What a substitute solved counts as its own pair, ``gurobi (highs)``. Of several seeds the median
+    counts, an unsolved run being an infinite time.
     """
+    column = CLOCKS[clock]
+    rows = [
+        {**row, "solver": f"{row['solver']} ({row['handed_to']})"} if row.get("handed_to") else row
+        for row in rows
+    ]
     pairs = list(dict.fromkeys(Pair(row["solver"], row["formulation"]) for row in rows))
     instances = list(dict.fromkeys(row["instance"] for row in rows))
     places = {instance: place for place, instance in enumerate(instances)}
     lines = {pair: line for line, pair in enumerate(pairs)}
-    seconds = np.full((len(pairs), len(instances)), np.inf)
-    attempted = np.zeros(seconds.shape, dtype=bool)
-    runs: dict[tuple[int, int], list[float]] = {}
+    seconds = np.full((len(pairs), len(instances), 2), np.inf)
+    attempted = np.zeros(seconds.shape[:2], dtype=bool)
+    runs: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for row in rows:
         at = lines[Pair(row["solver"], row["formulation"])], places[row["instance"]]
         attempted[at] |= row["status"] != "not run"
         took = row.get(column, row["seconds"])  # journals of version 0.2 have two clocks
         solved = row["answer"] != "unknown" and (limit is None or took <= limit)
-        runs.setdefault(at, []).append(took if solved else np.inf)
+        runs.setdefault(at, []).append((took, row["seconds"]) if solved else (np.inf, np.inf))
     for at, found in runs.items():
-        seconds[at] = np.median(found)
+        seconds[at] = np.median(found, axis=0)
     limited = limit is not None
     if limit is None:
         limits = [row["check_time_limit"] for row in rows if row["check_time_limit"] is not None]
         longest = max((row.get(column, row["seconds"]) for row in rows), default=1.0)
         limit, limited = (max(limits), True) if limits else (longest, False)
-    return SolverTimes(tuple(pairs), tuple(instances), seconds, attempted, limit, shift, limited)
+    known = tuple(pairs), tuple(instances), seconds[..., 0], attempted, limit, shift, limited
+    clock = clock if any(column in row for row in rows) else "wall"
+    return SolverTimes(*known, whole=seconds[..., 1], clock=clock)
 
 
 def _rows(record: Record) -> list[dict[str, Any]]:
@@ -200,7 +208,8 @@ def _rows(record: Record) -> list[dict[str, Any]]:
             "parameters": parameters.get(str(Pair(row["solver"], row["formulation"]))),
             "formulation": row["formulation"] + kept,
         }
-        for row in found["each"]
+        for pair in (found, *found["skipped"])
+        for row in pair.get("each", ())
     ]
 
 

@@ -17,7 +17,7 @@ from milp_verix.base.tolerances import tolerances_of
 from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.problem.options import rows_of
+from milp_verix.problem.option_rows import rows_of
 from milp_verix.study.parts import Part, part_of
 from milp_verix.study.study_inputs import stored_inputs
 from milp_verix.study.study_run import Tally, run_parts

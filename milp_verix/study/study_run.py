@@ -67,9 +67,11 @@ def run_parts(
     fsync: bool = False,
     progress: Callable[[Tally], None] | None = None,
     warn: Callable[[str], None] = warnings.warn,
+    command: Sequence[str] = (),
 ) -> Tally:
     """Do the tasks of all ``parts``, one part after the other, with one journal.
 
+    Comparisons hold the arguments of the ``command``, if there was one.
     Arguments and errors are those of :func:`milp_verix.explain_many`.
     """
     again = [retry] if isinstance(retry, str) else [*retry]
@@ -101,7 +103,7 @@ def run_parts(
                 for part, engine in zip(parts, engines, strict=True):
                     with closing(engine(open_tasks(part))) as outcomes:
                         for outcome in outcomes:
-                            record = {**outcome.record, "result": None}
+                            record = _by_command(command, {**outcome.record, "result": None})
                             if folder is not None and outcome.result is not None:
                                 record["result"] = folder.write(record["key"], outcome.result)
                             book.append(record)
@@ -112,6 +114,11 @@ def run_parts(
                             count.new(record)
             count.tell()
     return count.tally
+
+
+def _by_command(command: Sequence[str], record: Record) -> Record:
+    compared = record.get("comparison")
+    return {**record, "comparison": {**compared, "command": command}} if compared else record
 
 
 def run_many(

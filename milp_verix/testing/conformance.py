@@ -53,9 +53,10 @@ class Conformance:
 def check_solver(solver: str | Solver, *, time_limit: float = 60) -> Conformance:
     """Put a solver to the suite: a name or an object, as ``solver=`` takes.
 
-    ``time_limit`` is the most seconds that it may take for one small program. What the solver
-    raises is a failure, also that it is not installed. Raises ``InputError`` for a name that is
-    not known, and an object that is no solver.
+    ``time_limit`` is the limit of one small program in seconds. An end up to ten seconds behind a
+    limit passes, for the sake of busy machines. What the solver raises is a failure, also that it
+    is not installed. Raises ``InputError`` for a name that is not known, and an object that is no
+    solver.
     """
     try:
         found = solver_of(solver)

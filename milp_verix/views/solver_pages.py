@@ -153,7 +153,8 @@ def solver_study_page(
     ``facts`` are what was asked, ``remarks`` what a reader has to know: contradictions, pairs left
     out.
     """
-    text, figure = f"{counted(len(times.pairs), 'pair')} of solver and formulation", None
+    asked, figure = int(times.attempted.any(axis=1).sum()), None
+    text = f"{counted(asked, 'pair')} of solver and formulation"
     if np.isfinite(times.seconds).any():
         best = times.summary()[0]
         alt = f"performance profiles of {text}; {best.pair} answered the most, {best.solved}"

@@ -151,8 +151,9 @@ def study_figure(times: SolverTimes) -> Drawing:
     """Draw a study: a colour stands for a solver, a dash for a formulation."""
     left, top = 0.95, 1.15
     width = left + 3 * _SIDE + 2 * _GAP + 0.2 + 2.6 + MARGIN
-    sheet, summary = Sheet(width, top + _SIDE + 0.6), times.summary()
-    headline = f"{counted(len(times.pairs), 'pair')} of solver and formulation"
+    sheet = Sheet(width, top + _SIDE + 0.6)
+    summary = [one for one in times.summary() if one.attempted]
+    headline = f"{counted(len(summary), 'pair')} of solver and formulation"
     headline += f" on {counted(len(times.instances), 'program')}"
     most = f"most answered: {summary[0].pair}, {summary[0].solved}"
     sheet.headed(headline, [f"limit {exact(times.limit)} s for each program", most])

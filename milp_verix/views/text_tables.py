@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 TEXTS = 2
 """So many columns of pairs of a solver and a formulation hold no numbers."""
 STUDY_HEADS = (
-    *("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "PAR10, s"),
-    *("ratio", "95 % interval", "p"),
+    *("solver", "formulation", "asked", "solved", "fastest", "shifted mean, s", "all, s"),
+    *("PAR10, s", "ratio", "95 % interval", "p"),
 )
 _MOST = 3
+_CLOCKS = {
+    "solver": "the solver's own, of its calls where it has no clock",
+    "wall": "wall-clock times",
+    "cpu": "processor times",
+}
 
 
 def table_of(facts: Iterable[tuple[str, str]]) -> Table:
@@ -80,7 +85,7 @@ def _row(run: "Run", comparison: "Comparison") -> tuple[str, ...]:
         parts = ["–" if cost is None else nearest(cost, 6).replace("∞", "none") for cost in costs]
         answers = [*parts, run.master or "–"]
     return (
-        run.pair.solver,
+        run.pair.solver + (f" ({run.handed_to})" if run.handed_to else ""),
         run.pair.formulation,
         *(str(one) for one in answers),
         str(unknown),
@@ -111,6 +116,8 @@ def remarks(comparison: "Comparison") -> list[str]:
     for run in comparison.runs:
         unrun = Counter(one.reason for one in run.each if one.status in ("not run", "failed"))
         found += [f"{run.pair}: {why} ({counted(n, 'program')})" for why, n in unrun.items()]
+        open_ = Counter(run.explanation.unknown_reasons.values() if run.explanation else ())
+        found += [f"{run.pair}: {why} ({counted(n, 'feature')})" for why, n in open_.items()]
     runs = comparison.runs
     found += [_spread(run) for run in runs if comparison.seeds > 1 and run.each]
     # a note that all runs have is about the question
@@ -139,11 +146,11 @@ def _spread(run: "Run") -> str:
 
 def _prepared(comparison: "Comparison") -> list[str]:
     """Return what was decided before any solver was asked, and what each one got."""
-    if comparison.task != "check" or comparison.checks is None:
+    if comparison.task != "check" or not comparison.checks:
         return []
     by = Counter(one.by for one in comparison.decided if one.answer is not Answer.UNKNOWN)
     left = len(comparison.checks) - len(comparison.decided)
-    which = f"{counted(left, 'check')} that bounds and an attack leave open"
+    which = f"{counted(left, 'check')} that bounds and an attack did not decide"
     if by:
         decided = ", ".join(f"{who} decided {n}" for who, n in by.items())
         which = f"{counted(len(comparison.checks), 'check')}: {decided}, {left} left"
@@ -184,10 +191,10 @@ def study_rows(times: "SolverTimes") -> list[tuple[str, ...]]:
             str(one.attempted),
             str(one.solved),
             str(one.fastest),
-            *(_known(f"{value:.3f}") for value in (one.shifted_mean, one.par10)),
+            *(_known(f"{value:.3f}") for value in (one.shifted_mean, one.whole_mean, one.par10)),
             _known(f"{one.ratio:.2f}"),
             _known(f"{one.ratio_low:.2f} to {one.ratio_high:.2f}"),
-            f"{one.p:.2g}",
+            _known(f"{one.p:.2g}"),
         )
         for one in times.summary()
     ]
@@ -208,11 +215,12 @@ def meaning(times: "SolverTimes") -> str:
     if not times.limited:
         limit = f"without a limit, for which the longest time, {nearest(times.limit)} s, stands"
     text = (
-        f"{counted(len(times.instances), 'program')} {limit}. The shifted geometric mean adds "
-        f"{exact(times.shift)} s to each time and counts an unanswered program as the limit; "
-        "PAR10 counts it as ten times that; both are over the programs asked. Ratios of shifted "
-        "means are to the best pair, over the programs that both were asked; the interval is by a "
-        "bootstrap over checks, p by Wilcoxon's signed-rank test."
+        f"{counted(len(times.instances), 'program')} {limit}. Times are {_CLOCKS[times.clock]}; "
+        "“all” is the wall-clock time of whole questions, replays included. Shifted geometric "
+        f"means add {exact(times.shift)} s to each time and count an unanswered program as the "
+        "limit; PAR10 counts it as ten times that; both are over the programs asked. Ratios of "
+        "shifted means are to the best pair, over the programs that both were asked; the interval "
+        "is by a bootstrap over checks, p by Wilcoxon's signed-rank test."
     )
     alone = len({pair.formulation for pair in times.pairs}) == 1
     rest = [one for one in times.summary()[1:] if not isnan(one.ratio)]

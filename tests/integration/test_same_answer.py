@@ -33,7 +33,7 @@ _CLOCKS = (
     "milp_verix.solvers.remote_session",
     "milp_verix.searches.minimum.minimum_search",
     "milp_verix.searches.minimum.proposals",
-    "milp_verix.searches.sweep",
+    "milp_verix.searches.explain_search",
 )
 
 

@@ -12,10 +12,9 @@ import pytest
 
 import milp_verix
 from milp_verix.comparison.compare import TASKS
-from milp_verix.oracle.bound_tightening import BOUNDS
+from milp_verix.oracle.ball_bounds import BOUNDS
 from milp_verix.problem.ball import NORMS
-from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option
-from milp_verix.problem.options import rows_of
+from milp_verix.problem.option_rows import COURSE, OWN, QUESTION, REQUIRED, SEARCH, Option, rows_of
 from milp_verix.problem.search import EXACTNESS, USUAL, WARM, Given
 from milp_verix.results.power_indices import INDICES
 from milp_verix.searches.contrastive import MEASURES

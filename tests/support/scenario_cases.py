@@ -8,8 +8,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from milp_verix import Problem
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
-from milp_verix.searches.minimum.relaxation import Restriction
+from milp_verix.oracle.attacks import PerturbationSet, perturbation_set
+from milp_verix.searches.minimum.branch_and_cut import Restriction
 from tests.support.onnx_models import FLOAT
 from tests.support.random_networks import dense_network, random_layers
 from verix_encodings import crown_bounds

@@ -10,14 +10,13 @@ import numpy as np
 from milp_verix import Problem
 from milp_verix.base.clock import Deadline, Limit
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.oracle.attacks import perturbation_set
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.problem.search import Request, Search
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, branch_and_cut
-from milp_verix.searches.minimum.explainer import Explainer
 from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
-from milp_verix.searches.minimum.minimum_search import MinimumSearch
+from milp_verix.searches.minimum.minimum_search import Explainer, MinimumSearch
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.digits_example import images, network

@@ -1,6 +1,5 @@
 """The engines for a solver's name: one, or for ``"auto"`` a portfolio of the solvers installed."""
 
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 
@@ -77,18 +76,13 @@ def portfolio_for(problem: ProblemData, search: Search) -> Portfolio:
     """
     solver = search.solver
     chosen = solver if isinstance(solver, str) else getattr(solver, "name", None)
-    if problem.ball.mixed is not None and chosen == "beta":
-        raise InputError(
-            f"the solver {chosen!r} branches on phases alone, and cannot decide whole numbers or "
-            "rules: choose another, such as 'split' or 'highs', or 'auto'"
-        )
     if unfit := misfit(chosen, problem):
         raise InputError(unfit)
     if solver == "auto":
-        auto = _Auto(problem, search)
         if problem.margins.stepped and search.exactness != "relaxation":
-            return auto.of_trees()
-        return first_of_auto(auto.needed, auto.led_by)
+            return _of_trees(problem, search)
+        needed = resolve_formulation(search.formulation).needs
+        return first_of_auto(needed, partial(_led_by, problem, search))
     if not isinstance(chosen, str):
         raise InputError(f"a solver is named by a text, got {solver!r}")
     return Portfolio(Candidate(chosen, partial(engine_of, problem, search, solver, deepens=True)))
@@ -110,67 +104,61 @@ def engine_of(
     return Programs(problem, search, solver, deepens=deepens)
 
 
-@dataclass(frozen=True, slots=True)
-class _Auto:
-    """The portfolios of ``"auto"`` for one problem."""
+def _member(problem: ProblemData, search: Search, solver: Solver | str) -> Candidate:
+    """Return a solver as a member of the portfolio of ``"auto"``, where ``beta`` deepens bounds."""
+    name = solver if isinstance(solver, str) else solver.name
+    exact, few = problem.margins.exact, name == "split"
+    mixed = problem.ball.mixed is not None
+    dear = not (name in OWN_ENGINES or mixed or search.exactness == "relaxation")
+    return Candidate(
+        name,
+        partial(engine_of, problem, search, solver, deepens=False),
+        most_free=_MOST_FREE if few else np.inf,
+        most_open=(MOST_OPEN if exact else _MOST_ENCLOSED) if dear else np.inf,
+        group="programs" if name in _PROGRAM_SOLVERS else None,
+        patience=_PATIENCE if few else 0,
+        patient_free=_FEW_INPUTS if exact else np.inf,
+    )
 
-    problem: ProblemData
-    search: Search
 
-    @property
-    def needed(self) -> frozenset[str]:
-        """What programs need of a solver."""
-        return resolve_formulation(self.search.formulation).needs
+def _of_trees(problem: ProblemData, search: Search) -> Portfolio:
+    """Return the portfolio for trees: leaves decide all but rules, far sooner than programs."""
+    mixed, needed = problem.ball.mixed, resolve_formulation(search.formulation).needs
+    programs = map(solver_named, _PROGRAM_SOLVERS if mixed is not None and mixed.rules else ())
+    others = [_member(problem, search, one) for one in programs if needed <= one.capabilities]
+    return Portfolio(_member(problem, search, "leaves"), others)
 
-    def candidate(self, solver: Solver | str) -> Candidate:
-        """Return a solver as a member of a portfolio, in which ``beta`` deepens the bounds."""
-        name = solver if isinstance(solver, str) else solver.name
-        exact, few = self.problem.margins.exact, name == "split"
-        mixed = self.problem.ball.mixed is not None
-        dear = not (name in OWN_ENGINES or mixed or self.search.exactness == "relaxation")
-        return Candidate(
-            name,
-            partial(engine_of, self.problem, self.search, solver, deepens=False),
-            most_free=_MOST_FREE if few else np.inf,
-            most_open=(MOST_OPEN if exact else _MOST_ENCLOSED) if dear else np.inf,
-            group="programs" if name in _PROGRAM_SOLVERS else None,
-            patience=_PATIENCE if few else 0,
-            patient_free=_FEW_INPUTS if exact else np.inf,
-        )
 
-    def of_trees(self) -> Portfolio:
-        """Return the portfolio for trees: leaves decide all but rules, far sooner than programs."""
-        mixed = self.problem.ball.mixed
-        programs = map(solver_named, _PROGRAM_SOLVERS if mixed is not None and mixed.rules else ())
-        needed = self.needed
-        others = [self.candidate(other) for other in programs if needed <= other.capabilities]
-        return Portfolio(self.candidate("leaves"), others)
-
-    def led_by(self, first: Solver) -> Portfolio:
-        """Return the portfolio for networks; ``first`` is the first that takes the programs."""
-        needed, mixed = self.needed, self.problem.ball.mixed
-        others = [
-            # the solver itself: beyond its licence others take over, not its stand-in
-            self.candidate(other)
-            for other in map(solver_named, () if self.search.exactness == "relaxation" else _OTHERS)
-            if other.name != first.name
-            and needed <= other.capabilities
-            and not (mixed is not None and other.name == "beta")
-        ]
-        members = [self.candidate(first.name), *others]
-        # programs only enclose smooth functions: a normalised GELU network on Adult left 1 of 9
-        # features undecided in place of 10 of 11
-        sooner = None if self.problem.margins.exact else "split"
-        if self.problem.ball.norm != "linf":
-            # of 20 MNIST images, `mnist-10x2`, L1 ε = 5, the slowest took 8.0 s, not 12.2 s
-            sooner = "beta"
-        members.sort(key=lambda member: member.name != sooner)
-        return Portfolio(members[0], members[1:], why_auto(first.name, needed))
+def _led_by(problem: ProblemData, search: Search, first: Solver) -> Portfolio:
+    """Return the portfolio for networks; ``first`` is the first that takes the programs."""
+    mixed, needed = problem.ball.mixed, resolve_formulation(search.formulation).needs
+    others = [
+        # the solver itself: beyond its licence others take over, not its stand-in
+        _member(problem, search, other)
+        for other in map(solver_named, () if search.exactness == "relaxation" else _OTHERS)
+        if other.name != first.name
+        and needed <= other.capabilities
+        and not (mixed is not None and other.name == "beta")
+    ]
+    members = [_member(problem, search, first.name), *others]
+    # programs only enclose smooth functions: a normalised GELU network on Adult left 1 of 9
+    # features undecided in place of 10 of 11
+    sooner = None if problem.margins.exact else "split"
+    if problem.ball.norm != "linf":
+        # of 20 MNIST images, `mnist-10x2`, L1 ε = 5, the slowest took 8.0 s, not 12.2 s
+        sooner = "beta"
+    members.sort(key=lambda member: member.name != sooner)
+    return Portfolio(members[0], members[1:], why_auto(first.name, needed))
 
 
 def misfit(solver: str | None, problem: ProblemData) -> str | None:
-    """Return why a solver of networks takes no trees, or the reverse; None if it fits."""
+    """Return why a solver takes no trees, no networks or no whole numbers; None if it fits."""
     trees = problem.margins.stepped
+    if problem.ball.mixed is not None and solver == "beta":
+        return (
+            f"the solver {solver!r} branches on phases alone, and cannot decide whole numbers or "
+            "rules: choose another, such as 'split' or 'highs', or 'auto'"
+        )
     if trees and solver in _NO_TREES:
         return (
             f"the solver {solver!r} branches on neurons and inputs of networks, and takes no "

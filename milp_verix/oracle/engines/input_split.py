@@ -29,13 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from milp_verix.oracle.engines.beta_search import BoundSearch, Nodes
-from milp_verix.oracle.engines.engine import (
-    BoundsEngine,
-    Claim,
-    Decision,
-    Replays,
-    decided,
-)
+from milp_verix.oracle.engines.engine import BoundsEngine, Claim, Decision, Replays, decided
 from milp_verix.oracle.verdict import Answer, Verdict
 from milp_verix.problem.problem import ProblemData
 from verix_encodings import Bounds, Interval, Network, NormBall, crown_bounds

@@ -72,10 +72,9 @@ class LeafSearch:
     ``take`` is asked about each such clique, the best of its node: it returns True to stop the
     search, False if the clique has no input, and None if it has one and the search goes on.
     ``near`` tells which boxes of cells, ``lo`` to ``hi``, both (n, F), with such words, hold an
-    input at all; it may say True wrongly.
-    Trees whose leaves all have one value here add a ``constant``, unless ``keep_constant``; they
-    stand in nobody's way, since some leaf of theirs meets any box. ``closed`` is the highest bound
-    of a node closed, ``nodes`` counts nodes.
+    input at all; it may say True wrongly. Trees whose leaves all have one value here add a
+    ``constant``, unless ``keep_constant``; they stand in nobody's way, since some leaf of theirs
+    meets any box. ``closed`` is the highest bound of a node closed, ``nodes`` counts nodes.
     """
 
     boxes: LeafBoxes
@@ -294,6 +293,4 @@ class LeafSearch:
 
 def _starts(tree: IntArray) -> IntArray:
     """Return the place of the first leaf of each tree, given the ascending trees of leaves."""
-    if not tree.size:
-        return np.zeros(0, dtype=np.intp)
-    return np.concatenate([[0], np.flatnonzero(tree[1:] != tree[:-1]) + 1])
+    return np.flatnonzero(np.diff(tree, prepend=-1))

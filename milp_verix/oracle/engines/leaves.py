@@ -162,16 +162,10 @@ def _allowed(
     boxes: LeafBoxes, words: IntArray, starts: IntArray, lower: FloatArray, upper: FloatArray
 ) -> BoolArray:
     """Return the words that each leaf allows, (N, words): the coordinates that may be 1."""
-    place = {int(feature): column for column, feature in enumerate(boxes.features.tolist())}
-    may = np.zeros((boxes.leaf.size, words.size), dtype=bool)
-    must = np.zeros_like(may)
-    for column, word in enumerate(words.tolist()):
-        own = place.get(word)
-        may[:, column] = upper[word] >= 1
-        must[:, column] = lower[word] >= 1
-        if own is not None:
-            may[:, column] &= boxes.hi[:, own] == boxes.high[own]
-            must[:, column] |= boxes.lo[:, own] > boxes.low[own]
+    may, must = (np.tile(end[words] >= 1, (boxes.leaf.size, 1)) for end in (upper, lower))
+    _, own, column = np.intersect1d(boxes.features, words, return_indices=True)
+    may[:, column] &= boxes.hi[:, own] == boxes.high[own]
+    must[:, column] |= boxes.lo[:, own] > boxes.low[own]
     forced = np.add.reduceat(must, starts, axis=1, dtype=np.intp)
     sizes = np.diff(starts, append=words.size)
     # a word is allowed if no other word of its block must be

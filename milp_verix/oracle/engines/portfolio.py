@@ -94,14 +94,11 @@ class Portfolio:
     """Decides claims by ``first``, which opens at once, and by ``others``, opened when needed."""
 
     def __init__(
-        self,
-        first: Candidate,
-        others: Sequence[Candidate] = (),
-        notes: tuple[str, ...] = (),
+        self, first: Candidate, others: Sequence[Candidate] = (), notes: tuple[str, ...] = ()
     ) -> None:
         self._members = [first, *others]
         self._prepared: tuple[Network, Bounds] | None = None
-        self._notes = notes
+        self._notes, self._given_up = notes, tuple[str, ...]()
         self._opened(first)
 
     @property
@@ -182,25 +179,24 @@ class Portfolio:
             if tied is None and _ties(claim, points):
                 tied, longest = verdict, k + _DOUBLINGS
         if not undecided:
-            raise failures[-1]
+            raise failures[-1] if failures else SolverError("; ".join(self._given_up))
         late = [verdict for verdict in undecided.values() if verdict.reason == TIME_LIMIT]
         verdict = [*late, *undecided.values()][0] if tied is None else tied
         verdict = replace(verdict, effort=effort)
         return Decision(verdict, claim.upper, points, claim.deeper_than(given))
 
     def _playing(self, claim: Claim) -> list[Candidate]:
-        """Return the members that may be asked about ``claim``."""
-        groups: set[str] = set()
-        alone = len(self._members) == 1
-        undecided = 0 if alone else beyond_input(claim.margins, claim.bounds)
-        playing = []
-        for member in self._members:
-            group = member.group or member.name
-            fits = claim.free.size <= member.most_free and undecided <= member.most_open
-            if fits and not member.given_up and group not in groups:
-                groups.add(group)
-                playing.append(member)
-        return playing
+        """Return the members that may be asked about ``claim``: one of each group, those that fit.
+
+        Where none fits, all are asked: a formulation may leave out ``beta``, which takes any claim.
+        """
+        left = [member for member in self._members if not member.given_up]
+        undecided = 0 if len(self._members) == 1 else beyond_input(claim.margins, claim.bounds)
+        fit = [m for m in left if claim.free.size <= m.most_free and undecided <= m.most_open]
+        playing: dict[str, Candidate] = {}
+        for member in fit or left:
+            playing.setdefault(member.group or member.name, member)
+        return [*playing.values()]
 
     def _failed(self, member: Candidate, error: SolverError, claim: Claim) -> list[Candidate]:
         """Close the engine of ``member``; return who takes its place if the error will last."""
@@ -211,6 +207,7 @@ class Portfolio:
         if len(self._members) == 1 or not (lasting or member.failures == _MOST_FAILURES):
             return []
         member.given_up = True
+        self._given_up += (f"{member.name}: {error}",)
         if not isinstance(error, NotInstalledError):
             self._notes += (f"auto gave {member.name} up: {error}",)
         return [one for one in self._playing(claim) if not one.calls]

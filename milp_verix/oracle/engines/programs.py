@@ -26,24 +26,9 @@ from milp_verix.oracle.engines.engine import Claim, Decision, Deeper
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Effort, Stage, Verdict, replayed
 from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Search, resolve_formulation
-from milp_verix.solvers import (
-    Session,
-    Solver,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    open_session,
-)
+from milp_verix.solvers import Session, Solver, SolveResult, SolveStatus, Targets, open_session
 from milp_verix.solvers.session import NODE_LIMIT
-from verix_encodings import (
-    Bounds,
-    Encoding,
-    Formulation,
-    Network,
-    NormBall,
-    encode,
-    tangent_gaps,
-)
+from verix_encodings import Bounds, Encoding, Formulation, Network, NormBall, encode, tangent_gaps
 from verix_encodings.alpha import beyond_input
 from verix_encodings.arrays import FloatArray
 
@@ -265,11 +250,7 @@ class MarginCheck:
         return found if mixed is None else mixed.snapped(found)
 
     def _judge(
-        self,
-        encoding: Encoding,
-        margin: _Margin,
-        result: SolveResult,
-        point: FloatArray | None,
+        self, encoding: Encoding, margin: _Margin, result: SolveResult, point: FloatArray | None
     ) -> Verdict:
         """Turn the solver's result on ``margin`` into a verdict; ``point`` is its input."""
         if point is not None:

@@ -89,11 +89,7 @@ class WarmProgram:
 
 
 def warm_program(
-    problem: ProblemData,
-    search: Search,
-    session: Session,
-    margins: Network,
-    bounds: Bounds,
+    problem: ProblemData, search: Search, session: Session, margins: Network, bounds: Bounds
 ) -> WarmProgram:
     """Return the program that the checks of a traversal share.
 

@@ -7,14 +7,14 @@ float64. It refutes a set if a margin exceeds zero by more than the error bound 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from milp_verix.base.clock import Deadline
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.searches.minimum.incumbent import Incumbent
-from milp_verix.searches.minimum.relaxation import Restriction
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from verix_encodings import Affine, Network, interval_bounds
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, count_of_entries, dense
@@ -25,6 +25,14 @@ from verix_encodings.scenario import SLACK, network_of_selection
 _ROUNDING = 1e-9  # of sums of costs, relative
 _PROVEN = 1e-6  # the error of a loss that duals prove, relative
 _STEPS = 100  # into which the slack is divided to estimate the number of sets; not measured
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restriction:
+    """The mask of features ``fixed_in``, shape (features,), and the numbers of ``free`` ones."""
+
+    fixed_in: BoolArray
+    free: IntArray
 
 
 def reduced_cost_sets(
@@ -165,9 +173,9 @@ class NodeEnumeration:
         except OverflowError:
             self._off = True
             return None
-        adversary = self._incumbent.adversary
-        worst_first = np.argsort(-adversary.harm(selection), kind="stable")
-        for delta in adversary.newest[:, worst_first].T:
+        p, newest = self._perturbations, self._incumbent.adversary.newest
+        harm = np.max(p.margins_at(p.weight(selection), newest), axis=0)
+        for delta in newest[:, np.argsort(-harm, kind="stable")].T:
             if not left.count or self._deadline.passed():
                 break
             left.refute(delta)
@@ -218,7 +226,7 @@ class NodeEnumeration:
 def refuting_margins(perturbations: PerturbationSet) -> FloatArray:
     """Return the least margins that refute a set in float64, (m,); or ``OverflowError``."""
     p = perturbations
-    error = evaluation_error(p.margins, interval_bounds(p.margins, p.box))
+    error = evaluation_error(p.margins, interval_bounds(p.margins, p.region.box))
     # The error holds for sums in any order, and allows 4(d + 5)u (|W||x| + |b|) in the first layer.
     # A set is evaluated by 2d + 1 terms there: W(x + δ) + b minus W_i δ_i for coordinates i in the
     # set. With |δ_i| ≤ 2 max|x_i| their sizes sum up to 3|W||x| + |b|, so the error is below
@@ -309,9 +317,9 @@ class FirstLayer:
         moved = self._weight * delta
         start = self._p.centre + moved
         if self._behind is None:
-            margins, count = self._p.margins, self._count
-            place = self._position
-            network = network_of_selection(margins, start, moved, place, count, within=self._p.box)
+            p, place, count = self._p, self._position, self._count
+            box = p.region.box
+            network = network_of_selection(p.margins, start, moved, place, count, within=box)
             return np.eye(count), np.zeros(count), network
         bias = self._first.bias.copy()
         for _, matrix in self._first.terms:

@@ -1,6 +1,6 @@
 """The incumbent, the cheapest explanation known, and the perturbations that other sets fail under.
 
-Perturbations are found by gradients (:mod:`~milp_verix.oracle.perturbation_set`), beginning at the
+Perturbations are found by gradients (:mod:`~milp_verix.oracle.attacks`), beginning at the
 newest ones, and exactly. With ``w = 1 − A`` for the selection ``A``, the perturbation that hurts it
 the most is a maximiser of
 
@@ -13,10 +13,18 @@ needs several times the scenarios, each with phases of its own to branch on.
 No bound rests on these programs. So their solver is the branch and bound over phases, whichever
 solver proves the bounds. Balls in the L2 norm are left to the search by gradients: programs enclose
 them by tangents, and take seconds.
+
+Separation: a scenario or a cover that an optimum of the relaxation violates.
+
+The optimum survives every known scenario. The adversary looks for the perturbation that hurts it
+most. If it finds none against a whole set, a check decides the set; a counterfactual is improved to
+a worse perturbation. A scenario may fail to exclude the set, since its encoding is a relaxation. If
+the set comes back, a cover excludes it.
 """
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,16 +32,17 @@ import scipy.sparse as sp
 
 from milp_verix.base.clock import NO_CHECK_LIMIT, NO_LIMIT, Deadline, Limit, elapsed_work
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.attacks import pulled_in
+from milp_verix.oracle.attacks import INSIDE, PerturbationSet, pulled_in
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import INSIDE, PerturbationSet
 from milp_verix.problem.objective import Objective
-from milp_verix.searches.contrast_cover import Attacker
+from milp_verix.searches.budget_bound import Attacker
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.strategies import Traversal
 from milp_verix.solvers import Session, Targets, open_session
 from verix_encodings import Interval, NormBall, ball_encoding, crown_bounds, encode
 from verix_encodings.arrays import BoolArray, FloatArray
+from verix_encodings.encoding import Constraint, Cover, Scenario
+from verix_encodings.scenario import make_scenario
 from verix_encodings.work import worked
 
 
@@ -72,7 +81,7 @@ class ExactPricing:
     def _worst(self, selection: FloatArray, least: float, deadline: Deadline) -> FloatArray | None:
         p = self._perturbations
         weight, found = p.weight(selection), None
-        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.box)
+        network = p.margins.after(sp.diags_array(weight).tocsr(), p.centre, p.region.box)
         # coordinates without effect are fixed at zero
         moves = p.moves.box
         box = Interval(*(np.where(weight > 0, end, 0.0) for end in (moves.lower, moves.upper)))
@@ -120,12 +129,6 @@ class Adversary(Attacker):
         super().__init__(perturbations, deadline.passed, *numbers)
         self._most_climbs = limits.climbs_before_check
         self._exact = exact or ExactPricing(perturbations, limits)
-
-    def harm(self, selection: FloatArray) -> FloatArray:
-        """Return the largest margin under each of the newest perturbations, shape (N,)."""
-        p = self._perturbations
-        worst: FloatArray = np.max(p.margins_at(p.weight(selection), self.newest), axis=0)
-        return worst
 
     def worsened(self, chosen: BoolArray, witness: FloatArray, deadline: Deadline) -> FloatArray:
         """Improve a counterfactual ``witness`` of a set to a worse perturbation, shape (d,)."""
@@ -243,3 +246,73 @@ class Incumbent:
 def is_whole(selection: FloatArray) -> bool:
     """Return whether every entry of ``selection``, shape (features,), is 0 or 1."""
     return bool(np.all((selection == 0) | (selection == 1)))
+
+
+_LEAST_HARM = 1e-6  # the least margin, in logits, of a scenario
+
+
+class Separator:
+    """Finds constraints that a selection violates; ``rounds`` counts the calls of ``separate``."""
+
+    def __init__(self, incumbent: Incumbent, limits: SearchLimits, deadline: Deadline) -> None:
+        self._incumbent, self._limits = incumbent, limits
+        self._deadline = deadline
+        self._most_harm = 0.0
+        self._made = 0
+        self._refuted: set[bytes] = set()
+        self._perturbations: dict[bytes, FloatArray] = {}
+        self.rounds = 0
+
+    def separate(self, selection: FloatArray, pricings: int) -> list[Constraint]:
+        """Return a constraint that ``selection`` violates; an empty list if none is found.
+
+        ``selection`` has shape (features,). ``pricings`` counts the earlier pricing steps at the
+        same node: fractional selections are priced at first, and later only now and then.
+        """
+        self.rounds += 1
+        limits, adversary = self._limits, self._incumbent.adversary
+        whole = is_whole(selection)
+        if not whole and pricings >= limits.pricings and pricings % limits.pricing_period:
+            return []
+        delta, harm = adversary.worst(selection, self._deadline)
+        self._most_harm = max(self._most_harm, harm)
+        # successive worst cases differ less and less, and each brings phases to branch on; with
+        # more scenarios than features, branching on features is cheaper
+        count = self._incumbent.objective.costs.size
+        worth = limits.least_harm * max(1.0, (self._made / count) ** 2) * self._most_harm
+        if harm > (_LEAST_HARM if whole else max(worth, _LEAST_HARM)):
+            self._made += 1
+            adversary.remember(delta)
+            return [self._cover(selection) or self.scenario(delta)]
+        if not whole:
+            return []
+        found = self._incumbent.decide(selection > 0.5, self._deadline).delta
+        return [] if found is None else [self._cover(selection) or self.scenario(found)]
+
+    @property
+    def known(self) -> tuple[FloatArray, ...]:
+        """The perturbations of all scenarios made so far, shape (d,) each."""
+        return tuple(self._perturbations.values())
+
+    def _cover(self, selection: FloatArray) -> Cover | None:
+        """Return a cover if ``selection`` is a set that a scenario did not exclude before."""
+        if not is_whole(selection):
+            return None
+        chosen = selection > 0.5
+        key = np.packbits(chosen).tobytes()
+        if key in self._refuted:
+            return Cover(np.flatnonzero(~chosen))
+        self._refuted.add(key)
+        return None
+
+    def scenario(self, delta: FloatArray) -> Scenario:
+        """Return the scenario of a perturbation, shape (d,)."""
+        self._perturbations[delta.tobytes()] = delta
+        p, objective = self._incumbent.perturbations, self._incumbent.objective
+        # the incumbent is an explanation, so a minimum explanation costs no more
+        limited = self._limits.uses("scenario budget")
+        most = objective.most_features(self._incumbent.cost) if limited else np.inf
+        method, count = partial(crown_bounds, late=self._deadline.passed), objective.costs.size
+        return make_scenario(
+            p.margins, p.centre, delta, p.feature_of, features=count, method=method, most=most
+        )

@@ -1,10 +1,16 @@
 """The search for a minimum explanation: one state, and the steps that a master takes on it.
 
-Contrastive sets take turns with the master as long as they lead the bound.
+Contrastive sets take turns with the master as long as they lead the bound. There is a traversal
+before the search, and one after it.
+
+The first explanation is locally minimal, by the loop of :mod:`~milp_verix.searches.explain_search`
+in the order ``adaptive``. It is the incumbent until the search finds a cheaper set. At the end a
+last traversal frees further features of that set, if possible, and finds a counterfactual for each
+feature that stays.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from math import ceil
@@ -13,27 +19,178 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.clock import Deadline, Limit, elapsed_work
+from milp_verix.base.clock import Deadline, Limit, OutOfTimeError, elapsed_work
 from milp_verix.base.errors import InputError, SolverError
+from milp_verix.oracle.attacks import perturbation_set
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.oracle.perturbation_set import perturbation_set
-from milp_verix.oracle.verdict import INTERRUPTED, SearchEffort, Statistics
+from milp_verix.oracle.verdict import INTERRUPTED, SearchEffort, Statistics, Verdict
 from milp_verix.problem.objective import Objective
+from milp_verix.problem.problem import ProblemData
 from milp_verix.problem.search import Request
 from milp_verix.results.earlier import Earlier, note_on_bound
 from milp_verix.results.explanation import Explanation
-from milp_verix.searches.budget_bound import budget_bound
-from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.budget_bound import ContrastCover, budget_bound
 from milp_verix.searches.explain_search import explanation_of, resumption
 from milp_verix.searches.minimum.bound_cases import read_cases
-from milp_verix.searches.minimum.explainer import Explainer, features_in
-from milp_verix.searches.minimum.incumbent import Adversary, Incumbent
+from milp_verix.searches.minimum.incumbent import Adversary, Incumbent, Separator
 from milp_verix.searches.minimum.proposals import Proposals
 from milp_verix.searches.minimum.search_limits import SearchLimits
-from milp_verix.searches.minimum.separation import Separator
-from milp_verix.searches.runner import AnytimeSearch
+from milp_verix.searches.order import Order, adaptive
+from milp_verix.searches.runner import AnytimeSearch, stopping
+from milp_verix.searches.strategies import Traversal, Walk, galloping, traverse
+from verix_encodings.arrays import FloatArray
 from verix_encodings.encoding import Constraint
 from verix_encodings.work import worked
+
+
+def points_of(
+    problem: ProblemData, deltas: Iterable[FloatArray]
+) -> tuple[NDArray[np.floating], ...]:
+    """Return the inputs of the network that perturbations lead to, rounded into the ball."""
+    everything, centre = np.arange(problem.x.size), problem.x.astype(np.float64)
+    shape = problem.network.input_shape
+    return tuple(
+        problem.ball.nearest_witness(centre + delta, everything).reshape(shape) for delta in deltas
+    )
+
+
+def features_in(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the features that a mask marks, ascending."""
+    return tuple(np.flatnonzero(mask).tolist())
+
+
+_FREE = 1e-9  # the cost by which a feature that costs nothing is ranked
+_REQUIRED = "it must be in the explanation, as asked"
+
+
+class Explainer:
+    """Turns the incumbent into an explanation with counterfactuals, at any time of a search."""
+
+    def __init__(self, incumbent: Incumbent) -> None:
+        self._incumbent = incumbent
+        # the first traversal while it runs, and its counterfactuals once it has ended
+        self._traversal: Traversal | None = None
+        self._known: list[Verdict] = []
+
+    def go_on(self, traversal: Traversal, *, first: bool) -> None:
+        """Know the counterfactuals of an earlier traversal; the ``first`` one goes on."""
+        self._known = [*traversal.violated.values()]
+        self._traversal = traversal if first else None
+
+    def first(self, deadline: Deadline, on_check: Callable[[], None] = lambda: None) -> None:
+        """Make a locally minimal explanation in the order ``adaptive`` the incumbent."""
+        incumbent, until = self._incumbent, deadline
+        oracle, adversary = incumbent.oracle, incumbent.adversary
+        self._traversal = traversal = self._traversal or self._ranked(until)
+        limit, changed = incumbent.check_limit, incumbent.on_change
+        walk = Walk(oracle, traversal, until, limit, changed, on_activity=on_check)
+        try:
+            with suppress(OutOfTimeError):
+                traverse(walk, galloping)
+        finally:  # at Ctrl-C, too
+            self._traversal, self._known = None, [*traversal.violated.values()]
+            incumbent.take_traversal(traversal)
+        if until.passed():
+            return
+        adversary.remember_last(traversal.violated.values())
+        adversary.remember(adversary.attack(incumbent.selection)[0])
+
+    def _ranked(self, until: Deadline) -> Traversal:
+        """Return a traversal that has decided nothing, in the order ``adaptive``."""
+        oracle, objective = self._incumbent.oracle, self._incumbent.objective
+        # if the empty set is an explanation, every order finds it: no need to rank
+        rank = np.ones(objective.costs.size)
+        whole = oracle.prepare(until)
+        if not oracle.proven:
+            with suppress(OverflowError, OutOfTimeError):
+                rank = adaptive(oracle.problem, until, whole)
+        rank = rank / np.maximum(objective.costs, _FREE)
+        rank[objective.must_not] = -np.inf
+        order = np.argsort(rank, kind="stable")
+        oracle.forget(until)
+        return Traversal(tuple(order[~objective.must[order]].tolist()))
+
+    def final(self, deadline: Deadline) -> tuple[Order, Traversal]:
+        """Free further features of the incumbent; find a counterfactual for each feature left."""
+        incumbent = self._incumbent
+        dearest_first = np.argsort(-incumbent.objective.costs, kind="stable")
+        traversal = incumbent.traversal or self._started(dearest_first)
+        with stopping(traversal):
+            try:
+                if incumbent.traversal is None:
+                    self._free(traversal, deadline)
+            finally:
+                traversal.undecided |= dict.fromkeys(self._must, _REQUIRED)
+            self._require(traversal, deadline)
+        return self._order(traversal), traversal
+
+    def snapshot(self) -> tuple[Order, Traversal]:
+        """Return the incumbent without any check; features without a counterfactual are unknown."""
+        must_not = self._incumbent.objective.must_not
+        traversal = self._incumbent.traversal or self._traversal or self._untried()
+        if must_not[list({*traversal.order} - {*traversal.irrelevant})].any():
+            # the traversal has not yet freed all features in must_not
+            traversal = self._untried()
+        now = traversal.copy()
+        now.undecided |= dict.fromkeys(self._must, _REQUIRED)
+        return self._order(now), now
+
+    @property
+    def _must(self) -> tuple[int, ...]:
+        return features_in(self._incumbent.objective.must)
+
+    def _order(self, traversal: Traversal) -> Order:
+        return Order("minimum", traversal.order + self._must)
+
+    def _untried(self) -> Traversal:
+        """Return the incumbent with known counterfactuals that move one of its features only."""
+        incumbent = self._incumbent
+        traversal = self._started(np.arange(incumbent.chosen.size))
+        for verdict in self._known:
+            changed = verdict.point != incumbent.oracle.problem.x
+            moved = np.unique(incumbent.perturbations.feature_of[changed])
+            needed = moved[incumbent.chosen[moved]]
+            if needed.size == 1 and not incumbent.objective.must[needed[0]]:
+                traversal.violated[int(needed[0])] = verdict
+        return traversal
+
+    def _started(self, order: np.ndarray) -> Traversal:
+        """Return a traversal of the incumbent's features, in ``order``, all others freed."""
+        chosen, must = self._incumbent.chosen, self._incumbent.objective.must
+        irrelevant = np.flatnonzero(~chosen).tolist()
+        return Traversal((*irrelevant, *order[(chosen & ~must)[order]].tolist()), list(irrelevant))
+
+    def _free(self, traversal: Traversal, deadline: Deadline) -> None:
+        """Try to free the features that the ``traversal`` has left."""
+        deadline.require_time()
+        incumbent = self._incumbent
+        oracle, p, adversary = incumbent.oracle, incumbent.perturbations, incumbent.adversary
+        walk = Walk(oracle, traversal, deadline, incumbent.check_limit)
+        # for most features, a known worst point is a counterfactual once that feature moves too
+        weight = p.weight(incumbent.chosen)
+        attacks = adversary.attack(incumbent.selection)[0]
+        deltas = np.concatenate([adversary.known, attacks], axis=1)
+        inputs = p.centre[:, None] + weight[:, None] * deltas
+        oracle.suppose(p.free(incumbent.chosen), inputs, deadline)
+        traverse(walk, _points_first)
+
+    def _require(self, traversal: Traversal, deadline: Deadline) -> None:
+        """Find counterfactuals for the features in ``must``, if these exist."""
+        oracle = self._incumbent.oracle
+        for feature in self._must:
+            deadline.require_time()
+            free = oracle.problem.features.coordinates([*traversal.irrelevant, feature])
+            verdict = oracle.check(free, deadline.limited(self._incumbent.check_limit))
+            if verdict.violated:
+                del traversal.undecided[feature]
+                traversal.violated[feature] = verdict
+
+
+def _points_first(walk: Walk) -> None:
+    """Take the counterfactuals among known points, which cost no check; then gallop."""
+    walk.settle_flips()
+    galloping(walk)
+
 
 _QUICK = "first lower bound"
 _FIRST, _BOUND = "first explanation", "lower bound"
@@ -99,8 +256,9 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     A master works with ``incumbent``, ``separator`` and ``proposals``; ``master`` makes it once it
     is needed, and returns None if no bound is left to raise. ``lower_bound`` is proven, and
-    ``ground`` is that of an earlier search, whose ``scenarios`` are moves, (d, N). The search
-    ends at the deadline ``until``; the last seconds before the request's are for counterfactuals.
+    ``scenarios``, (d, N), are those of an earlier search, whose ``ground`` they are. The search
+    ends at the deadline
+    ``until``; the last seconds before the request's are for counterfactuals.
     """
 
     def __init__(
@@ -184,10 +342,10 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
     def go_on(self, earlier: Earlier) -> None:
         """Begin with what ``earlier`` found.
 
-        Its explanation is the first incumbent once its claim is proven again
-        (:func:`.resumption`). Its scenarios are points of the ball, and its cases cover all sets:
-        they hold for all costs, and need no trust. The search bounds each case again before it
-        splits another; a note tells a bound that it has not reached.
+        Its explanation is the first incumbent once its claim is proven again (:func:`.resumption`).
+        Its scenarios are points of the ball, and its cases cover all sets: they hold for all costs,
+        and need no trust. The search bounds each case again before it splits another; a note tells
+        a bound that it has not reached.
         """
         objective, incumbent, result = self._objective, self.incumbent, earlier.result
         read_cases(result.bound_cases, {})  # refused before any work
@@ -195,9 +353,9 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
         same = earlier if (result.must, result.must_not) == sets else None
         with self._stage(_FIRST):
             limit = incumbent.check_limit
-            resumed = resumption(same, self._oracle, self.until, limit, result.must)
-            if resumed.traversal is not None:
-                incumbent.take_traversal(resumed.traversal)
+            traversal, order = resumption(same, self._oracle, self.until, limit, result.must)
+            if traversal is not None:
+                incumbent.take_traversal(traversal)
             told = earlier.bound_for(objective.prices, *sets) / objective.unit
             self.ground = Ground(earlier.scenarios, result.bound_cases, told or np.inf)
             incumbent.adversary.remember_last(earlier.counterfactuals.values())
@@ -205,11 +363,11 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                 inputs = np.array([point.reshape(-1) for point in earlier.scenarios], np.float64)
                 self.scenarios = (inputs - self.perturbations.centre).T
                 incumbent.adversary.remember(self.scenarios)
-        self._earlier, self._of_earlier = earlier, resumed.order.notes
-        if resumed.traversal is not None:
+        self._earlier, self._of_earlier = earlier, order.notes
+        if traversal is not None:
             # a search that had scenarios had found a first explanation
             self._advanced = bool(earlier.scenarios)
-            self._explainer.go_on(resumed.traversal, first=not self._advanced)
+            self._explainer.go_on(traversal, first=not self._advanced)
 
     def _search(self) -> None:
         """Find a first bound and a first explanation, and raise the bound until both meet."""
@@ -241,7 +399,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
                     deltas,
                     least=self.lower_bound,
                     most=incumbent.cost,
-                    tolerances=self._request.tolerances,
+                    tolerances=self._request.search.tolerances,
                     late=until.passed,
                 )
             )
@@ -411,7 +569,7 @@ class MinimumSearch(AnytimeSearch[MinimumProgress, Explanation]):
 
     def _show(self, rounds: int) -> None:
         """Report cost and bound if either has changed; save them, and new scenarios."""
-        costs, scenarios = self._costs, self.separator.made
+        costs, scenarios = self._costs, len(self.separator.known)
         if (costs, scenarios) != (self._shown, self._saved):
             self.save()
         if costs != self._shown:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.clock import Deadline, elapsed_work
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.problem.objective import Objective
 from milp_verix.searches.minimum.incumbent import Incumbent
 from milp_verix.searches.minimum.search_limits import SearchLimits

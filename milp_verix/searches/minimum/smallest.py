@@ -39,9 +39,8 @@ from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.subset_oracle import SubsetOracle
 from milp_verix.oracle.verdict import SearchEffort, violated_by
 from milp_verix.problem.features import CostsLike
-from milp_verix.problem.masks import features_in
 from milp_verix.problem.objective import make_objective
-from milp_verix.problem.problem import ProblemData
+from milp_verix.problem.problem import ProblemData, features_in
 from milp_verix.problem.search import USUAL, Request, Search
 from milp_verix.results.earlier import EarlierResult, earlier_explanation
 from milp_verix.results.explanation import Explanation
@@ -52,6 +51,7 @@ from milp_verix.searches.minimum.minimum_search import (
     Master,
     MinimumProgress,
     MinimumSearch,
+    points_of,
 )
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.searches.set_search import Candidates
@@ -112,8 +112,8 @@ class MipMaster(_Rounds):
         return SearchEffort("program", self._separator.rounds, self._scenarios, *work)
 
     def kept(self) -> Callable[[], Ground]:
-        inputs = self._separator.inputs()
-        return lambda: Ground(inputs())
+        problem, deltas = self._incumbent.oracle.problem, self._separator.known
+        return lambda: Ground(points_of(problem, deltas))
 
     def step(self, deadline: Deadline) -> None:
         """Solve the program, and add a scenario that its set does not survive; end in trouble."""
@@ -189,15 +189,11 @@ class HittingSets(_Rounds):
 
     def __init__(self, search: MinimumSearch, open_session: Callable[[], Session]) -> None:
         super().__init__(search)
-        objective = self._objective
-        self._candidates = Candidates(objective.costs, open_session, whole=objective.whole)
+        self._candidates = Candidates(self._objective, open_session)
         self._clauses = self._candidates.clauses
         limit = search.incumbent.check_limit
         self._subsets = SubsetOracle(search.incumbent.oracle, search.until, limit)
-        self._never = frozenset(np.flatnonzero(objective.must_not).tolist())
-        always = np.flatnonzero(objective.must).tolist()
-        self._clauses += [Clause(any_of=frozenset([f])) for f in always]
-        self._clauses += [Clause(not_all_of=frozenset([f])) for f in sorted(self._never)]
+        self._never = frozenset(np.flatnonzero(self._objective.must_not).tolist())
         self._given, self._rounds = len(self._clauses), 0
         self._know(search.ground.scenarios)
 
@@ -246,8 +242,7 @@ class HittingSets(_Rounds):
         self._ended = not learnt
 
     def close(self) -> None:
-        if self._candidates.session is not None:
-            self._candidates.session.close()
+        self._candidates.close()
 
 
 METHODS = ("scenarios", "hitting_sets")

@@ -217,8 +217,7 @@ def rows_of(problem: ProblemData, rows: Any) -> tuple[FloatArray | None, tuple[s
 
     They are an array with a row for each input, or a DataFrame, a structured array, a row with
     names or such rows in a list or an iterator, whose columns are placed by name where the
-    coordinates have names.
-    Raises ``InputError`` for other rows.
+    coordinates have names. Raises ``InputError`` for other rows.
     """
     size, inputs = problem.x.size, problem.inputs
     if rows is None or isinstance(rows, Numbers):

@@ -20,12 +20,13 @@ from milp_verix.results.base import array_hash
 from milp_verix.results.comparison import Pair
 from milp_verix.results.comparison_files import compared_checks
 from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets, open_session
-from milp_verix.solvers.own_solver import LicenceFallback
+from milp_verix.study.solver_study import _rows, times_of
 from milp_verix.views.text_tables import remarks
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import each_solver, why_not
 from tests.support.lying_solvers import Made, at_call, ctrl_c, honest, no_idea, register
 from tests.support.random_networks import cube, dense_network, network_of, random_layers
+from tests.support.repository import ROOT
 from tests.support.scipy_reference import over
 
 X: Any = images()[15]
@@ -306,21 +307,51 @@ def test_programs_handed_to_another_solver_are_told(monkeypatch: pytest.MonkeyPa
     def too_large(*_: object) -> SolveResult:
         raise LicenceLimitError("too large")
 
-    class Licensed(Made):
-        def open(self, **options: object) -> Session:
-            return LicenceFallback(super().open(**options), lambda: open_session("highs"))
-
     monkeypatch.setitem(SOLVERS, "licensed", Made("licensed", too_large))
     options: dict[str, Any] = {"epsilon": 0.1, "bounds": "interval", "checks": [list(range(40))]}
     (run,) = compare(network(), X, solvers=["licensed"], **options).runs
     assert {(one.status, one.reason) for one in run.each} == {("not run", "not run: too large")}
-    monkeypatch.setitem(SOLVERS, "licensed", Licensed("licensed", too_large))
     options |= {"solvers": ["licensed", "highs"], "substitutes": True}
     found = compare(network(), X, **options)
     handed, own = csv.DictReader(found.to_csv().splitlines())
     assert (handed["handed_over"], handed["handed_to"]) == (handed["solves"], "highs")
     assert int(handed["solves"]) > 0
     assert (own["handed_over"], own["handed_to"]) == ("0", "")
+
+
+@pytest.mark.usefixtures("unattacked")
+def test_beyond_the_licence_of_gurobi_the_substitute_is_named(tmp_path: Path) -> None:
+    if (reason := why_not("gurobi")) is not None:
+        pytest.skip(reason)
+    model = dense_network(random_layers(np.random.default_rng(3), (2100, 6, 6, 2)), tmp_path)
+    options: dict[str, Any] = {"epsilon": 0.05, "bounds": "interval", "solvers": ["gurobi"]}
+    options["checks"] = [list(range(2100)), list(range(30))]  # the last one fits
+    (run,) = compare(model, np.full(2100, 0.5), **options).runs
+    if run.each[0].status != "not run":
+        pytest.skip("the licence of Gurobi has no limit of size")
+    found = compare(model, np.full(2100, 0.5), substitutes=True, **options)
+    each = json.loads(found.to_json())["runs"][0]["each"]
+    assert [(one["solver"], one["handed_to"]) for one in each] == [
+        ("gurobi", "highs"),
+        ("gurobi", None),
+    ]
+    assert [line["handed_to"] for line in csv.DictReader(found.each_to_csv().splitlines())] == [
+        "highs",
+        "",
+    ]
+    (line,) = csv.DictReader(found.to_csv().splitlines())
+    assert (line["handed_over"], line["handed_to"]) == ("1", "highs")
+    assert next(iter(found.table().columns[0].cells)).plain == "gurobi (highs)"  # type: ignore[union-attr]
+    assert any(
+        text.startswith("gurobi, big_m: highs solved 1 program: the licence of gurobi does not")
+        for text in remarks(found)
+    )
+    assert found.runs[0].parameters  # those of Gurobi
+    rows = _rows(
+        {"index": 0, "epsilon": 0.05, "settings": {}, "comparison": compared_checks(found)}
+    )
+    asked = {one.pair.solver: one.attempted for one in times_of(rows).summary()}
+    assert asked == {"gurobi": 1, "gurobi (highs)": 1}  # no time of HiGHS is Gurobi's
 
 
 @pytest.mark.usefixtures("unattacked")
@@ -342,6 +373,30 @@ def test_a_solver_that_raises_has_failed_programs_and_the_comparison_goes_on(
     assert found.unequal == ()
 
 
+@pytest.mark.usefixtures("unattacked")
+def test_a_solver_that_raises_leaves_features_of_an_explanation_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_large(*_: object) -> SolveResult:
+        raise LicenceLimitError("too large")
+
+    def broken(*_: object) -> SolveResult:
+        raise ZeroDivisionError("somewhere inside")
+
+    register(monkeypatch, "licensed", too_large)
+    register(monkeypatch, "broken", broken)
+    options: dict[str, Any] = {"epsilon": 0.1, "task": "explain", "bounds": "interval"}
+    options["solvers"] = ["licensed", "broken", "highs"]
+    found = compare(network(), X, **options)
+    licensed, raising, highs = found.runs
+    assert min(licensed.unknown, raising.unknown) > highs.unknown == 0
+    said = f"broken, big_m: broken failed: somewhere inside ({raising.unknown} features)"
+    assert said in remarks(found)
+    found = compare(network(), X, substitutes=True, **options)
+    assert [run.handed_to for run in found.runs] == ["highs", None, None]
+    assert found.runs[0].unknown == 0
+
+
 @pytest.mark.parametrize("error", [OSError("no licence server"), SystemExit("no licence server")])
 def test_a_solver_that_does_not_open_is_not_run(
     monkeypatch: pytest.MonkeyPatch, error: BaseException
@@ -358,6 +413,18 @@ def test_a_solver_that_does_not_open_is_not_run(
     named: Any = ["highs", solver]
     with pytest.raises(InputError, match=r"solvers are names, got .* by an entry point"):
         compare(network(), X, epsilon=0.1, solvers=named)
+
+
+def test_beta_is_left_out_where_numbers_are_whole() -> None:
+    inputs = milp_verix.Inputs.from_file(ROOT / "examples" / "loan.json")
+    person = json.loads((ROOT / "examples" / "applicant.json").read_text())
+    model = ROOT / "examples" / "loan.onnx"
+    question: dict[str, Any] = {"inputs": inputs, "epsilon": 0.5}
+    (left,) = compare(model, person, solvers=["beta", "split"], **question).skipped
+    assert "cannot decide whole numbers" in left.reason
+    with pytest.raises(InputError) as refused:
+        milp_verix.check(model, person, [0], solver="beta", **question)
+    assert str(refused.value) == left.reason
 
 
 @pytest.mark.usefixtures("unattacked")

@@ -1,7 +1,9 @@
 """The record of each program: held against SciPy and the encoding."""
 
 import csv
+import json
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,24 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 from milp_verix import InputError, compare, encode_check
+from milp_verix.base.errors import LicenceLimitError
 from milp_verix.cli.app import app
 from milp_verix.comparison.timed_solver import size_of
 from milp_verix.oracle.oracle import Oracle
-from milp_verix.results.comparison_files import EACH_COLUMNS
-from milp_verix.solvers import SOLVERS, SolveResult, Targets
+from milp_verix.results.comparison import ProgramSize
+from milp_verix.results.comparison_files import EACH_COLUMNS, compared_checks
+from milp_verix.solvers import SOLVERS, Session, SolveResult, Targets
+from milp_verix.study.solver_study import _rows, times_of
+from tests.support.digits_example import images, network
+from tests.support.fake_session import FakeSession
 from tests.support.installed_solvers import why_not
-from tests.support.lying_solvers import honest, register
+from tests.support.lying_solvers import Made, honest, register
 from tests.support.random_networks import cube, dense_network, network_of, random_layers
 from tests.support.scipy_reference import optimum, over
 from verix_encodings import Program
 
+COLUMNS_OF_SIZE = [one.name for one in fields(ProgramSize)]
+X: Any = images()[15]
 FREE = [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]
 
 
@@ -93,6 +102,11 @@ def test_a_line_for_each_check_solver_and_formulation(tmp_path: Path) -> None:
     lines = list(csv.DictReader(text.splitlines()))
     ran = [(run.pair.solver, run.pair.formulation) for run in found.runs]
     assert len(ran) == 3
+    ran += [(left.pair.solver, left.pair.formulation) for left in found.skipped]
+    assert ran[3:] == [("pulp", "partition:2")]
+    assert {line["reason"] for line in lines if line["status"] == "not run"} == {
+        f"not run: {left.reason}" for left in found.skipped
+    }
     keys = [(line["solver"], line["formulation"], line["check"], line["rival"]) for line in lines]
     asked = [key[2:] for key in keys[: found.programs]]
     assert keys == [(*pair, *one) for pair in ran for one in asked]
@@ -112,6 +126,77 @@ def test_a_line_for_each_check_solver_and_formulation(tmp_path: Path) -> None:
     assert list(frame.columns) == list(EACH_COLUMNS)
     assert frame["answer"].tolist() == [line["answer"] for line in lines]
     assert frame["solve_seconds"].tolist() == [float(line["solve_seconds"]) for line in lines]
+
+
+class _Refusing(FakeSession):
+    """A session that raises where it gets a program."""
+
+    def load(self, program: Program) -> None:
+        raise self.answering(program)  # type: ignore[call-arg, misc]
+
+
+@pytest.mark.usefixtures("unattacked")
+@pytest.mark.parametrize("warm", ["auto", "in_place"])
+def test_programs_that_no_solver_took_are_told_as_those_that_one_did(
+    warm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Raising(Made):
+        def open(self, **_options: object) -> Session:
+            raised = {"small": LicenceLimitError, "broken": ZeroDivisionError}[self.name]
+            able = frozenset({"in_place_bounds"})
+            answer: Any = lambda *_: raised("too large")  # noqa: E731
+            return _Refusing(answer, self.name, capabilities=able)
+
+    for name in ("small", "broken"):
+        monkeypatch.setitem(SOLVERS, name, Raising(name, honest))
+    register(monkeypatch, "absent", honest, reason="pip install absent")
+    register(monkeypatch, "missing", honest, reason="pip install missing")
+    model = dense_network(random_layers(np.random.default_rng(3), (6, 8, 6, 3)), tmp_path)
+    options: dict[str, Any] = {"epsilon": 0.3, "bounds": "interval", "warm": warm, "checks": FREE}
+    options |= {"solvers": ["absent", "small", "broken", "highs", "leaves", "missing"]}
+    options["relaxations"] = True
+    found = compare(model, np.full(6, 0.5), **options)
+    by = {name: rows.reset_index() for name, rows in found.each().groupby("solver")}
+    same = ["check", "rival", "free", "digest", *COLUMNS_OF_SIZE, "relaxation"]
+    for name, status, reason in (
+        ("absent", "not run", "not run: solver 'absent': pip install absent"),
+        ("missing", "not run", "not run: solver 'missing': pip install missing"),
+        ("small", "not run", "not run: too large"),
+        ("broken", "failed", "too large"),
+    ):
+        assert by[name][same].equals(by["highs"][same])
+        assert set(by[name]["status"]) == {status}
+        assert set(by[name]["reason"]) == {reason}
+        assert set(by[name]["answer"]) == {"unknown"}
+    assert by["highs"][same].notna().all(axis=None)
+    record = json.loads(found.to_json())
+    assert [row["digest"] for row in record["skipped"][0]["each"]] == [*by["highs"]["digest"]]
+    # a study keeps these rows, and does not count them as asked
+    kept = compared_checks(found)
+    rows = _rows({"index": 0, "epsilon": 0.3, "settings": {}, "comparison": kept})
+    assert len(rows) == 5 * found.programs
+    asked = {one.pair.solver: one.attempted for one in times_of(rows).summary()}
+    every = found.programs
+    assert asked == {"highs": every, "broken": every, "small": 0, "absent": 0, "missing": 0}
+    assert [(left.pair.solver, len(left.each)) for left in found.skipped] == [
+        ("absent", every),
+        ("leaves", 0),  # an engine that has no programs
+        ("missing", every),
+    ]
+
+
+def test_a_solver_that_opens_once_alone_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Once(Made):
+        def open(self, **options: object) -> Session:
+            if len(self.opened) == 2:  # one to see whether it opens, one for what it drops
+                raise OSError("no licence is left")
+            return super().open(**options)
+
+    monkeypatch.setitem(SOLVERS, "once", Once("once", honest))
+    found = compare(network(), X, epsilon=0.2, solvers=["once", "highs"], most_checks=1)
+    (left,) = found.skipped
+    assert left.reason == "once does not open: no licence is left"
+    assert [one.digest for one in left.each] == [one.digest for one in found.runs[0].each]
 
 
 def test_the_command_writes_it(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from milp_verix.oracle.bound_tightening import milp_bounds
+from milp_verix.oracle.ball_bounds import milp_bounds
 from tests.support.random_networks import cube, network_of, random_graph, random_layers
 from verix_encodings import (
     Bounds,

@@ -12,7 +12,7 @@ from milp_verix.api.calls import explain
 from milp_verix.base.clock import deadline_in
 from milp_verix.base.errors import InputError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.bound_tightening import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
+from milp_verix.oracle.ball_bounds import BOUNDS, lp_bounds, milp_bounds, resolve_bounds
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.search import Search
 from milp_verix.solvers import SOLVERS, SolveResult, SolveStatus, Targets

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Problem
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.attacks import PerturbationSet, perturbation_set
 from tests.support.brute_force_cases import case
 from tests.support.random_networks import network_of, random_layers
 from verix_encodings import Interval, NormBall

@@ -6,7 +6,7 @@ import pytest
 
 import milp_verix as mv
 from milp_verix import Answer, InputError, Problem
-from milp_verix.problem.saturation import rounded_margins
+from milp_verix.problem.question import rounded_margins
 from tests.support.onnx_models import FLOAT, build, node
 from verix_encodings import Interval
 

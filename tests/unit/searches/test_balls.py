@@ -13,7 +13,7 @@ from milp_verix.problem.ball import Ball, make_ball
 from milp_verix.problem.features import make_features
 from milp_verix.problem.meeting import make_described_ball
 from milp_verix.problem.problem import ProblemData
-from milp_verix.searches.brackets import Balls, scale_of
+from milp_verix.searches.radius_search import Balls, scale_of
 
 _ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
 TABLE = Inputs(

@@ -7,7 +7,7 @@ import pytest
 
 from milp_verix import Problem
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.attacks import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective
 from milp_verix.searches.budget_bound import budget_bound
 from tests.support.exhaustive_explanations import (

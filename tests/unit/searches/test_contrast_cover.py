@@ -10,7 +10,7 @@ import pytest
 from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.problem.objective import Objective
-from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.budget_bound import ContrastCover
 from milp_verix.solvers import open_session
 from tests.support.brute_force_cases import case
 from tests.support.exhaustive_explanations import (

@@ -10,8 +10,7 @@ import pytest
 from milp_verix import Problem, explain, load_network
 from milp_verix.base.clock import OutOfTimeError, deadline_in
 from milp_verix.searches import order as freed_alone
-from milp_verix.searches.influence import influence
-from milp_verix.searches.order import BOUND_ORDERS, resolve_order, rises
+from milp_verix.searches.order import BOUND_ORDERS, influence, resolve_order, rises
 from tests.support.digits_example import images, network
 from tests.support.orders import make_order
 from tests.support.published_data import shared_file

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from milp_verix import Problem, explain
-from milp_verix.searches.influence import adaptive, influence
-from milp_verix.searches.order import BOUND_ORDERS
+from milp_verix.searches.order import BOUND_ORDERS, adaptive, influence
 from tests.support.brute_force_cases import case
 from tests.support.digits_example import images, network
 from tests.support.orders import make_order

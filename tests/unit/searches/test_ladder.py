@@ -12,8 +12,7 @@ from milp_verix import Problem, explain
 from milp_verix.base.clock import NO_LIMIT, Deadline, Limit, OutOfTimeError
 from milp_verix.oracle.ball_bounds import whole_ball
 from milp_verix.oracle.verdict import TIME_LIMIT, Answer, Verdict
-from milp_verix.searches.influence import RANKINGS, boundary, total_influence
-from milp_verix.searches.order import furthest, resolve_order
+from milp_verix.searches.order import RANKINGS, boundary, furthest, resolve_order, total_influence
 from milp_verix.searches.strategies import STRATEGIES, Traversal, Walk, traverse
 from tests.support.clocks import WorkClock, planned, slice_seconds
 from tests.support.counterfactual_checks import assert_sound

@@ -10,8 +10,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from milp_verix import Problem
 from milp_verix.base.errors import InputError
-from milp_verix.searches.influence import influence
-from milp_verix.searches.order import sensitivity
+from milp_verix.searches.order import influence, sensitivity
 from tests.support.counterfactual_checks import run
 from tests.support.orders import make_order
 from tests.support.random_networks import as_layers, convolutional, dense_network, random_layers
@@ -181,6 +180,6 @@ def test_influence_on_trees_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch
     fitted = ExtraTreesClassifier(9, random_state=0).fit(table, table[:, 0] > table[:, 1])
     problem = Problem(fitted, table[0], epsilon=0.4, features=[[0, 4], [1], [5, 2, 3], [6]])
     whole = influence(problem)
-    monkeypatch.setattr("milp_verix.searches.influence._BOXES", 14)  # two features at once
+    monkeypatch.setattr("milp_verix.searches.order._BOXES", 14)  # two features at once
     assert np.array_equal(influence(problem), whole)
     assert np.unique(whole).size > 2

@@ -121,7 +121,7 @@ def test_ctrl_c_leaves_what_is_proven(tmp_path: Path, monkeypatch: pytest.Monkey
     case = mixed_case(100, rules=False)
     index = next(i for i in range(5) if _role(case, {i}) != "necessary")
 
-    monkeypatch.setattr("milp_verix.searches.set_search.propose", interrupt)
+    monkeypatch.setattr("milp_verix.searches.set_search.Candidates.propose", interrupt)
     found = _asked(case, tmp_path, (index,))
     assert (found.necessary, found.relevant) == (False, None)
     assert found.statistics.stopped == found.unknown_reason == "interrupted"

@@ -16,8 +16,8 @@ from milp_verix import InputError, Inputs, Problem, RobustnessRadii, robustness_
 from milp_verix.base.number_text import exact
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.results.ranges import RadiusBracket
-from milp_verix.searches import brackets as balls
-from milp_verix.searches.brackets import Balls, Bracket
+from milp_verix.searches import radius_search as balls
+from milp_verix.searches.radius_search import Balls, Bracket
 from milp_verix.views.radius_words import bracket_text
 from milp_verix.views.result_words import facts_of
 from tests.support import digits_example as digits
@@ -179,7 +179,7 @@ def test_radii_that_were_not_decided_are_asked_again_from_the_least_on(tmp_path:
     problem = Problem(valley(tmp_path), X, epsilon=0.0)
     bracket = Bracket(Balls(problem), (0,), 0.5, 0.01)
     for radius in (0.4, 0.2, 0.3):
-        bracket.undecided(radius, "time limit")
+        bracket.unknown[radius] = "time limit"
     assert [step.epsilon for step in bracket.again()] == [0.2]
     steps = bracket.again()
     assert next(steps).epsilon == 0.2

@@ -250,7 +250,7 @@ def test_any_session_may_hand_over(late: bool) -> None:
         assert session.largest_big_m == opened[0].largest_big_m
     assert len(opened) == 1
     assert session.handed_over == 2
-    assert session.notes[0].startswith("2 programs were solved by highs: no more than 3 columns")
+    assert session.notes[0].startswith("highs solved 2 programs: no more than 3 columns")
     session.load(wide(2))
     assert session.largest_big_m == primary.largest_big_m
     assert session.minimise(np.ones(2), Targets()).detail == "by limited"

@@ -220,7 +220,7 @@ def test_a_strict_solver_hands_nothing_over() -> None:
     handing.load(program)
     if handing.minimise(cost, Targets()).status is SolveStatus.OPTIMAL and not handing.notes:
         pytest.skip("a full licence of Gurobi hands nothing over")
-    assert "solved by highs" in handing.notes[0]
+    assert "highs solved 1 program: " in handing.notes[0]
     strict = open_session("gurobi?strict=on")
     with pytest.raises(LicenceLimitError):
         _minimised(strict, program, cost)
@@ -262,3 +262,23 @@ def test_solvers_with_options_are_values_and_travel() -> None:
     assert named.name == "scip?seed=1"
     named.close()
     assert {name for name in SOLVERS if isinstance(SOLVERS[name], OwnSolver)} == {*NATIVE, "phase"}
+
+
+def test_a_file_of_parameters_sets_what_a_name_may_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "mine.prm"
+    file.write_text("MIPGap 0\nMethod 1\n")
+    found = solver_named("gurobi?parameters=mine.prm")
+    assert isinstance(found, OwnSolver)
+    assert found.options.settings == {"MIPGap": 0, "Method": 1}
+    for line, said in (
+        ("MIPGap 2", "may not set 'MIPGap=2': MIPGap is 0.0 to 1.0"),
+        ("FeasibilityTol 1e-3", "a point that breaks a row by the tolerance"),
+        ("Cutoff 3", "a cutoff leaves out a part"),
+        ("LogFile x", "names no file but a log"),
+    ):
+        file.write_text(line + "\n")
+        with pytest.raises(InputError, match=said):
+            solver_named("gurobi?parameters=mine.prm")

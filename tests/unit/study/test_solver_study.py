@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from milp_verix.problem.search import Search
 from milp_verix.results.comparison import Pair
 from milp_verix.results.solver_times import SHIFT, SolverTimes
 from milp_verix.study.solver_study import COLUMNS, times_of
-from milp_verix.views.text_tables import meaning
+from milp_verix.views.text_tables import STUDY_HEADS, meaning, study_rows
 from tests.support.digits_example import images, network
 
 INF = np.inf
@@ -72,14 +73,34 @@ def test_a_shift_weighs_small_times() -> None:
     assert replace(times, shift=1e-6).summary()[1].ratio == pytest.approx(2, rel=1e-2)
 
 
+def test_the_mean_of_whole_questions_stands_beside_that_of_the_clock() -> None:
+    row = {"solver": "a", "formulation": "big_m", "check_time_limit": 9.0, "status": "x"}
+    rows = [
+        {**row, "instance": "one", "seconds": 3.0, "solver_seconds": 1.0, "answer": "holds"},
+        {**row, "instance": "two", "seconds": 9.5, "solver_seconds": 9.1, "answer": "unknown"},
+    ]
+    times = times_of(rows, "solver", shift=0.5)
+    (found,) = times.summary()
+    assert found.shifted_mean == pytest.approx((1.5 * 9.5) ** 0.5 - 0.5)
+    assert found.whole_mean == pytest.approx((3.5 * 9.5) ** 0.5 - 0.5)  # unanswered: the limit
+    cells = dict(zip(STUDY_HEADS, study_rows(times)[0], strict=True))
+    assert (cells["shifted mean, s"], cells["all, s"]) == ("3.275", "5.266")
+    assert "Times are the solver's own, of its calls where it has no clock; “all” is" in meaning(
+        times
+    )
+    del rows[0]["solver_seconds"], rows[1]["solver_seconds"]  # as journals of version 0.2
+    assert "Times are wall-clock times" in meaning(times_of(rows, "solver"))
+    assert "add 0.5 s to each time" in meaning(times)
+
+
 def test_of_several_seeds_the_median_counts() -> None:
     row = {"solver": "a", "formulation": "big_m", "check_time_limit": 9.0, "instance": "one"}
     found = [(1.0, "holds"), (4.0, "violated"), (9.0, "unknown")]
     rows = [
         {**row, "seconds": s, "solver_seconds": s, "answer": a, "status": "x"} for s, a in found
     ]
-    assert times_of(rows, "solver_seconds").seconds.tolist() == [[4.0]]
-    assert times_of(rows[1:], "solver_seconds").seconds.tolist() == [[INF]]
+    assert times_of(rows, "solver").seconds.tolist() == [[4.0]]
+    assert times_of(rows[1:], "solver").seconds.tolist() == [[INF]]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -113,7 +134,9 @@ def test_unknown_answers_are_censored() -> None:
     assert times.limit == 3.0
     assert times.seconds.tolist() == [[1.0, INF], [2.0, INF]]
     assert times.attempted.tolist() == [[True, True], [True, False]]
-    assert meaning(times).startswith("2 programs with a limit of 3 s each. The")
+    assert meaning(times).startswith(
+        "2 programs with a limit of 3 s each. Times are wall-clock times; “all” is the wall-clock"
+    )
     unlimited = times_of([{**row, "check_time_limit": None} for row in rows])
     assert meaning(unlimited).startswith("2 programs without a limit, for which the longest time")
 
@@ -142,7 +165,8 @@ def test_what_is_not_asked_does_not_count() -> None:
     assert other.shifted_mean == pytest.approx(32**0.5 - 1)  # 4 and 8
     assert other.ratio == pytest.approx(2.0)  # 4/2 and 8/4: not to the mean of all three
     assert other.ratio_low <= 2.0 <= other.ratio_high
-    assert np.isnan([none.shifted_mean, none.par10, none.ratio, none.ratio_low]).all()
+    assert np.isnan([none.shifted_mean, none.par10, none.ratio, none.ratio_low, none.p]).all()
+    assert study_rows(times_of(rows))[2][5:] == ("–",) * 6
     assert not none.differs
 
 
@@ -164,27 +188,32 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_a_study_asks_every_pair_the_same_checks(journal: Path) -> None:
     study = read_solver_study(journal)
+    unfit = np.array([pair.formulation == "sos1" for pair in study.times.pairs])
     assert {(p.solver, p.formulation) for p in study.times.pairs} == {
-        (solver, formulation) for solver in SOLVERS for formulation in ("big_m", "partition:2")
+        (solver, formulation)
+        for solver in SOLVERS
+        for formulation in ("big_m", "partition:2", "sos1")
     }
-    assert study.times.attempted.all()
-    assert np.isfinite(study.times.seconds).all()
+    assert (study.times.attempted == ~unfit[:, None]).all()
+    assert (np.isfinite(study.times.seconds) == ~unfit[:, None]).all()
     assert study.disagreements == ()
     assert len(study.skipped) == 2
     answers: dict[str, set[str]] = {}
     for row in study.rows:
-        assert row["solves"] > 0
-        answers.setdefault(row["instance"], set()).add(row["answer"])
+        assert (row["solves"] > 0) == (row["formulation"] != "sos1")
+        if row["solves"]:
+            answers.setdefault(row["instance"], set()).add(row["answer"])
     assert len(answers) == len(study.times.instances) == 4
     assert all(len(found) == 1 for found in answers.values())
     frame = study.frame()
     assert tuple(frame.columns) == COLUMNS
     lines = list(csv.DictReader(study.to_csv().splitlines()))
-    assert len(lines) == len(frame) == 16
-    assert {line["status"] for line in lines} <= {"optimal", "target"}
+    assert len(lines) == len(frame) == 24
+    assert all(line["digest"] for line in lines)
+    assert {line["status"] for line in lines[:8]} <= {"optimal", "target"}
     summed = list(csv.DictReader(study.summary_to_csv().splitlines()))
-    assert [int(line["solved"]) for line in summed] == [4] * 4
-    assert study.table().row_count == 4
+    assert [int(line["solved"]) for line in summed] == [4] * 4 + [0] * 2
+    assert study.table().row_count == 6
 
 
 @pytest.mark.slow
@@ -258,8 +287,17 @@ def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
     start += ["--solvers", "phase,highs", "--most-checks", "1", "--indices", "15"]
     files = {name: tmp_path / name for name in ("study.jsonl", "each.csv", "sum.csv")}
     start += ["--journal", str(files["study.jsonl"]), "--each", str(files["each.csv"])]
-    done = CliRunner().invoke(app, [*start, "--csv", str(files["sum.csv"]), "--radii", "0.05"])
+    asked = [*start, "--csv", str(files["sum.csv"]), "--radii", "0.05", "--shift", "0.1"]
+    done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
+    assert "means add 0.1 s to each time" in done.output
+    means = [float(line["shifted_mean"]) for line in csv.DictReader(files["sum.csv"].open())]
+    found = read_solver_study(files["study.jsonl"], shift=0.1).summary()
+    assert means == [one.shifted_mean for one in found]
+    page = tmp_path / "page.html"
+    order = ["report", str(files["study.jsonl"]), "-o", str(page), "--shift", "0.02"]
+    assert CliRunner().invoke(app, order).exit_code == 0
+    assert "means add 0.02 s to each time" in page.read_text()
     assert "no two definite answers contradict" in done.output
     assert "…" not in done.stdout
     lines = list(csv.DictReader(files["each.csv"].read_text().splitlines()))
@@ -270,6 +308,7 @@ def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
         assert json.loads(line["versions"])["highspy"]
         assert json.loads(line["options"])["bounds"] == "auto"
         assert (json.loads(line["parameters"]) != {}) == (line["solver"] == "highs")
+        assert json.loads(line["command"]) == sys.argv[1:]
     assert len(files["sum.csv"].read_text().splitlines()) == 3
     for more, said in (
         (["--order", "margin"], "leave these out"),
@@ -278,9 +317,10 @@ def test_the_command_compares_over_many_inputs(tmp_path: Path) -> None:
         refused = CliRunner().invoke(app, [*start, *more])
         assert refused.exit_code == 2
         assert said in refused.output
-    refused = CliRunner().invoke(app, start[:-4])
-    assert refused.exit_code == 2
-    assert "give --journal" in refused.output
+    for left in (start[:-4], [*start[:-6], "--shift", "2"]):
+        refused = CliRunner().invoke(app, left)
+        assert refused.exit_code == 2
+        assert "give --journal" in refused.output
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What summaries say may help where something is open."""
 
-from milp_verix.oracle.bound_tightening import BOUNDS
+from milp_verix.oracle.ball_bounds import BOUNDS
 from milp_verix.views.facts import DEEPER
 from milp_verix.views.result_words import facts_of
 from tests.support.handmade_results import made

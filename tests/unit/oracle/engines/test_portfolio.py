@@ -254,6 +254,22 @@ def test_an_engine_is_not_asked_about_more_coordinates_than_it_takes(clock: Work
     assert first.slices == [pytest.approx(1e9)]
 
 
+def test_where_no_engine_fits_all_are_asked(clock: WorkClock) -> None:
+    engines = [Made(clock, name, 1.0) for name in ("first", "second")]
+    first, second = (Candidate(e.name, lambda e=e: e, most_free=0) for e in engines)  # type: ignore[misc]
+    assert Portfolio(first, [second]).decide(claim(1e9)).verdict.holds
+
+
+def test_where_all_are_given_up_each_claim_says_why(clock: WorkClock) -> None:
+    engines = [Made(clock, name, 1.0, error=LicenceLimitError("too large")) for name in "ab"]
+    asked = portfolio(*engines)
+    with pytest.raises(SolverError, match="too large"):
+        asked.decide(claim(1e9))
+    with pytest.raises(SolverError, match="a: too large; b: too large"):
+        asked.decide(claim(1e9))
+    assert [len(engine.asked) for engine in engines] == [1, 1]
+
+
 def test_the_patient_begins_with_a_long_slice_where_few_coordinates_are_free(
     clock: WorkClock,
 ) -> None:

@@ -9,11 +9,10 @@ import pytest
 
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
 from milp_verix.problem.objective import make_objective
-from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
+from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, ConstraintPool, Relaxation
 from milp_verix.searches.minimum.enumeration import NodeEnumeration
-from milp_verix.searches.minimum.relaxation import ConstraintPool, Relaxation
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.searches import without

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.searches.minimum.relaxation import PhaseBranching
+from milp_verix.searches.minimum.branch_and_cut import PhaseBranching
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult
 from tests.support.scenario_cases import drawn_constraints, drawn_perturbations, grown

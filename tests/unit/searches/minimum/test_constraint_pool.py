@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from milp_verix.oracle.perturbation_set import PerturbationSet
-from milp_verix.searches.minimum.relaxation import ConstraintPool
+from milp_verix.oracle.attacks import PerturbationSet
+from milp_verix.searches.minimum.branch_and_cut import ConstraintPool
 from verix_encodings import Affine, Interval, crown_bounds
 from verix_encodings.encoding import Cover, Scenario
 from verix_encodings.network import Network

@@ -11,8 +11,7 @@ import pytest
 from milp_verix import Answer, Explanation, InputError, Verdict, explain, minimum
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
-from milp_verix.searches.minimum.explainer import Explainer
-from milp_verix.searches.minimum.minimum_search import MinimumSearch
+from milp_verix.searches.minimum.minimum_search import Explainer, MinimumSearch
 from tests.support.brute_force_cases import Case, case
 from tests.support.counterfactual_checks import assert_sound
 from tests.support.digits_example import images, network

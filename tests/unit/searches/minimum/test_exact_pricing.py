@@ -9,7 +9,7 @@ import pytest
 from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import SolverError
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.attacks import PerturbationSet, perturbation_set
 from milp_verix.searches.minimum.incumbent import Adversary, ExactPricing
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import Session, SolveResult, SolveStatus, Targets, open_session

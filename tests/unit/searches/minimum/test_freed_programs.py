@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from milp_verix import minimum
-from milp_verix.searches.minimum.explainer import Explainer
-from milp_verix.searches.minimum.relaxation import Relaxation
+from milp_verix.searches.minimum.branch_and_cut import Relaxation
+from milp_verix.searches.minimum.minimum_search import Explainer
 from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.exhaustive_explanations import wide_case
 from tests.support.interrupts import interrupting

@@ -15,9 +15,8 @@ from milp_verix import Problem
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.searches.minimum import branch_and_cut as module
-from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, branch_and_cut
+from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, Relaxation, branch_and_cut
 from milp_verix.searches.minimum.minimum_search import MinimumSearch
-from milp_verix.searches.minimum.relaxation import Relaxation
 from milp_verix.solvers.warm_lp import WarmLp
 from tests.support.exhaustive_explanations import wide_case, wide_truth
 from tests.support.interrupts import interrupting

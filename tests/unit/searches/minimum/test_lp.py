@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milp_verix.searches.minimum.relaxation import (
+from milp_verix.searches.minimum.branch_and_cut import (
     NO_FIXINGS,
     reduced_cost_fixings,
     relaxed_program,

@@ -11,7 +11,7 @@ import pytest
 from milp_verix import Explanation, MinimumProgress, minimum
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.oracle.verdict import Answer, Verdict
-from milp_verix.searches.minimum.explainer import Explainer
+from milp_verix.searches.minimum.minimum_search import Explainer
 from milp_verix.searches.order import Order
 from milp_verix.searches.strategies import Traversal
 from milp_verix.solvers import SOLVERS

@@ -20,7 +20,7 @@ from milp_verix.base.arguments import costs_of
 from milp_verix.oracle.oracle import Oracle
 from milp_verix.problem.objective import make_objective
 from milp_verix.searches import budget_bound
-from milp_verix.searches.minimum.explainer import Explainer
+from milp_verix.searches.minimum.minimum_search import Explainer
 from tests.support.brute_force_cases import case
 from tests.support.command_line import run_here
 from tests.support.counterfactual_checks import assert_sound

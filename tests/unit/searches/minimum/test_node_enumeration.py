@@ -8,13 +8,13 @@ import pytest
 from milp_verix import minimum
 from milp_verix.base.clock import NO_LIMIT, Deadline
 from milp_verix.oracle.verdict import Answer, Verdict
+from milp_verix.searches.minimum.branch_and_cut import Restriction
 from milp_verix.searches.minimum.enumeration import (
     NodeEnumeration,
     Unrefuted,
     reduced_cost_sets,
     refuting_margins,
 )
-from milp_verix.searches.minimum.relaxation import Restriction
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from tests.support.digits_example import images, network
 from tests.support.scenario_cases import full_selection

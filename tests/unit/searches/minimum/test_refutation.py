@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.oracle.perturbation_set import PerturbationSet
+from milp_verix.oracle.attacks import PerturbationSet
+from milp_verix.searches.minimum.branch_and_cut import Restriction
 from milp_verix.searches.minimum.enumeration import (
     FirstLayer,
     Unrefuted,
     reduced_cost_sets,
     refuting_margins,
 )
-from milp_verix.searches.minimum.relaxation import Restriction
 from tests.support.random_networks import network_of, random_graph, random_layers
 from tests.support.scenario_cases import full_selection
 from verix_encodings import Affine, Interval, Network, Relu

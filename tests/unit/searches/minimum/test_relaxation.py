@@ -9,7 +9,12 @@ import pytest
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.problem.objective import make_objective
-from milp_verix.searches.minimum.relaxation import NO_FIXINGS, ConstraintPool, Fixings, Relaxation
+from milp_verix.searches.minimum.branch_and_cut import (
+    NO_FIXINGS,
+    ConstraintPool,
+    Fixings,
+    Relaxation,
+)
 from milp_verix.searches.minimum.search_limits import SearchLimits
 from milp_verix.solvers import SolveStatus
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
@@ -57,7 +62,7 @@ def _drawn(seed: int, tmp_path: Path, limits: SearchLimits | None = None) -> Dra
 
 def _node(rng: np.random.Generator, relaxation: Relaxation) -> Fixings:
     """Return some phases and features at either end."""
-    phases = relaxation._branching.columns
+    phases = relaxation.branching.columns
     count = min(int(rng.integers(0, 3)), phases.size), int(rng.integers(0, 3))
     columns = np.concatenate(
         [rng.permutation(phases)[: count[0]], rng.permutation(COUNT)[: count[1]]]

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milp_verix.oracle.perturbation_set import PerturbationSet, perturbation_set
+from milp_verix.oracle.attacks import PerturbationSet, perturbation_set
 from milp_verix.problem.objective import Objective, make_objective
 from milp_verix.searches.minimum.proposals import RoundAndSwap
 from tests.support.searches import LIMITS, digit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from milp_verix import MinimumProgress, Problem, check, minimum
-from milp_verix.oracle.perturbation_set import perturbation_set
+from milp_verix.oracle.attacks import perturbation_set
 from milp_verix.solvers import SolveStatus, Targets, open_session
 from tests.support.brute_force import BruteForce
 from tests.support.brute_force_cases import case

@@ -7,7 +7,7 @@ import pytest
 
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.problem.objective import make_objective
-from milp_verix.searches.minimum.separation import Separator
+from milp_verix.searches.minimum.incumbent import Separator
 from tests.support.searches import LIMITS, digit, opened_incumbent, without
 from verix_encodings.encoding import Cover, Scenario
 

@@ -14,14 +14,13 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, MinimumProgress, minimum
-from milp_verix.searches.contrast_cover import ContrastCover
+from milp_verix.searches.budget_bound import ContrastCover
 from milp_verix.searches.minimum import minimum_search as search
-from milp_verix.searches.minimum.branch_and_cut import BranchAndCut
+from milp_verix.searches.minimum.branch_and_cut import BranchAndCut, Relaxation
 from milp_verix.searches.minimum.enumeration import NodeEnumeration
-from milp_verix.searches.minimum.explainer import Explainer
 from milp_verix.searches.minimum.incumbent import ExactPricing
+from milp_verix.searches.minimum.minimum_search import Explainer
 from milp_verix.searches.minimum.proposals import Proposals
-from milp_verix.searches.minimum.relaxation import Relaxation
 from milp_verix.searches.minimum.search_limits import TECHNIQUES, SearchLimits
 from tests.support.brute_force_cases import Case, case
 from tests.support.exhaustive_explanations import posed, truth, wide_case, wide_truth

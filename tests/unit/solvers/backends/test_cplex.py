@@ -54,5 +54,5 @@ def test_the_process_outlives_a_program_beyond_its_licence() -> None:
         assert session.minimise(np.ones(size), Targets()).bound == pytest.approx(-size)
     if not session.notes:
         pytest.skip("a full licence of CPLEX hands nothing over")
-    assert "2 programs were solved by highs" in session.notes[0]
+    assert "highs solved 2 programs" in session.notes[0]
     session.close()
