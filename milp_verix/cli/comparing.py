@@ -25,9 +25,9 @@ from milp_verix.comparison.repeated import differences, question_of_record
 from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
 from milp_verix.problem.options import fitting
 from milp_verix.results.comparison import Comparison
-from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
 from milp_verix.study.study_inputs import stored_inputs
+from milp_verix.study.study_run import part_of
 from milp_verix.views.plot import plot_format
 from milp_verix.views.text_tables import remarks
 

@@ -13,7 +13,6 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions, read_name_options
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import (
     FULL,
@@ -25,7 +24,14 @@ from milp_verix.solvers.session import (
     refuse_beyond,
     start_of,
 )
-from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, notes_on
+from milp_verix.solvers.solver_facts import (
+    NO_OPTIONS,
+    UNKNOWN,
+    NameOptions,
+    SolverFacts,
+    notes_on,
+    read_name_options,
+)
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 

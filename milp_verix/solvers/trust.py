@@ -24,11 +24,10 @@ import numpy as np
 from milp_verix.base.arguments import LONGEST_CHECK
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import read_options
 from milp_verix.solvers.own_solver import OwnSession
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
-from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, Values, notes_on
+from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, Values, notes_on, read_options
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 

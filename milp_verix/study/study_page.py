@@ -13,7 +13,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.base import Result
 from milp_verix.study import study_summary
 from milp_verix.study.journal import DONE
-from milp_verix.study.study_rows import (
+from milp_verix.study.study_summary import (
     Settings,
     StoredTask,
     TaskRow,

@@ -36,8 +36,7 @@ from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.explanation import Explanation
-from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record, identity
-from milp_verix.study.results import Partial, packed
+from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Partial, Record, identity, packed
 from milp_verix.study.study_inputs import StudyInputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {

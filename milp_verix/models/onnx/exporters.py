@@ -20,8 +20,13 @@ import onnx
 from milp_verix.base.errors import InputError, ModelError, first_line, refusing
 from milp_verix.inputs.fitted import Missing, bases_of
 from milp_verix.inputs.table_encoding import encoding_of
-from milp_verix.models.onnx.graph import read_signature
-from milp_verix.models.onnx.model_file import FACTS_KEY, ModelSource, embed, read_model
+from milp_verix.models.onnx.model_file import (
+    FACTS_KEY,
+    ModelSource,
+    embed,
+    read_model,
+    read_signature,
+)
 from milp_verix.models.onnx.table_model import behind, refuse_trees, require_equal, table_model
 from milp_verix.models.trees.readers import path_of
 

@@ -14,19 +14,22 @@ import onnx
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
-from milp_verix.base.errors import InputError, ModelError, first_line, refusing
+from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.table_encoding import encodings_kept
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut, read_signature
 from milp_verix.models.onnx.model_file import (
+    NODES_OF_TREES,
     JoinedInputs,
     ModelSource,
+    Signature,
+    cut,
     embed,
     facts_of,
     join_inputs,
     read_model,
+    read_signature,
     session_of,
 )
 from milp_verix.models.onnx.trace import Anchor, require_memory, trace
@@ -92,12 +95,10 @@ class OnnxNetwork(LoadedModel):
 
     def _run(self, session: Any, names: list[str], x: ArrayLike) -> list[NDArray[Any]]:
         point = self.as_input(x)
-        try:
+        text = f"onnxruntime cannot run {self.path or self.name}"
+        # its exceptions share no base class but this
+        with refusing(text, Exception, kind=ModelError, brief=True):
             outputs = session.run(names, {self.input_name: point})
-        except Exception as error:  # onnxruntime's exceptions share no base class but this
-            raise ModelError(
-                f"onnxruntime cannot run {self.path or self.name}: {first_line(error)}"
-            ) from error
         return [output.reshape(-1) for output in outputs]
 
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:

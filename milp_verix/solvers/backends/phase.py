@@ -24,7 +24,6 @@ import scipy.sparse as sp
 
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import (
     Interrupt,
@@ -34,7 +33,7 @@ from milp_verix.solvers.session import (
     deferred_interrupt,
     refuse_beyond,
 )
-from milp_verix.solvers.solver_facts import SolverFacts
+from milp_verix.solvers.solver_facts import NO_OPTIONS, NameOptions, SolverFacts
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix

@@ -6,9 +6,9 @@ from math import prod
 import numpy as np
 import scipy.sparse as sp
 
+from milp_verix.models.onnx.operators.norms import complement, gated
 from milp_verix.models.onnx.operators.pooling import WINDOW_ATTRIBUTES, positive, split, windows
 from milp_verix.models.onnx.operators.products import contracted, multiply, quotient
-from milp_verix.models.onnx.operators.tails import complement, gated
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from milp_verix.models.onnx.operators.tails import concatenated
+from milp_verix.models.onnx.operators.norms import concatenated
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Shape,
