@@ -39,8 +39,8 @@ from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, wi
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.model_file import opened, serialised, write_facts
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.models.trees.behind_table import PipelineRunner, Steps, goes_left
-from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds
+from milp_verix.models.trees.behind_table import PipelineRunner, Steps
+from milp_verix.models.trees.branching import Branching, Sides, Words
 from milp_verix.models.trees.readers import reader_of
 from milp_verix.models.trees.tree_network import TreeNetwork, tree_network
 from verix_encodings.arrays import FloatArray, IntArray
@@ -403,7 +403,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
     normed, graph = parts.norm is not None, _Graph(len(words))
     read = replace(
         inner,
-        trees=tuple(as_thresholds(pulled.tree(tree)) for tree in inner.stored),
+        trees=tuple(pulled.tree(tree).as_thresholds() for tree in inner.stored),
         stored=(),
         inputs=len(words),
         runner=PipelineRunner(Messages(tuple(words)), before, inner.runner, parts.pipeline),
@@ -440,7 +440,7 @@ class _Pulled:
         there = tree.decision(node)
         counts = np.arange(1 if number is None else self.most[number] + 1)
         z = counts * (1.0 if number is None else self.idf[number])
-        left = goes_left(z, there)
+        left = there.goes_left(z)
         if self.missing:
             left = np.append(tree.missing_left[node], left[1:])
         if number is None or self.norm is None:

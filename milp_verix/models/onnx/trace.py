@@ -24,7 +24,7 @@ from milp_verix.models.onnx.operators import (  # noqa: F401 (they register thei
     selection,
 )
 from milp_verix.models.onnx.registry import NodeContext, apply, operator_named, refusals
-from milp_verix.models.onnx.symbol import Symbol, Tensor, by_windows, exact_value
+from milp_verix.models.onnx.symbol import Symbol, Tensor, by_windows
 from verix_encodings.network import Network
 
 _KEPT, _WHILE_READ = 12, 14
@@ -156,7 +156,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
             for name, x in zip(node.outputs, apply(node, _bare(node, inputs)), strict=False):
                 tensors.known[name] = _held(x)
                 if name and isinstance(x, Symbol) and x.tail is None:
-                    computed.append((name, str(node), x.token, exact_value(x)))
+                    computed.append((name, str(node), x.token, x.exact_value))
                     if watch is not None:
                         watch(str(node), name, x)
         else:

@@ -30,14 +30,7 @@ from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.model_file import NODES_OF_TREES, Signature, cut, opened, serialised
 from milp_verix.models.onnx.trace import trace
 from milp_verix.models.trees.behind_table import Conditions
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    as_thresholds,
-    largest_values,
-    of_members,
-    single_precision,
-)
+from milp_verix.models.trees.branching import Branching, Sides, largest_values, single_precision
 from milp_verix.models.trees.readers import Link, ReadTrees
 from milp_verix.models.trees.table_columns import TableColumns
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, relative_error
@@ -191,7 +184,7 @@ def _built(
         sides[k] = Sides(np.array([before[k], exact[k]]), np.array([not equal, equal, not equal]))
     for k, members in nodes.members.items():
         every = np.ones(members.size, dtype=bool)
-        sides[k] = of_members(members.astype(precision), every, otherwise=False)
+        sides[k] = Sides.of_members(members.astype(precision), every, otherwise=False)
     yes, no = np.where(swapped, nodes.no, nodes.yes), np.where(swapped, nodes.yes, nodes.no)
     trees, given = [], []
     for root in nodes.roots.tolist():
@@ -249,7 +242,7 @@ def read_onnx_trees(
     matrix, shift, link = _combined(node, stored, len(classes))
     average = 1.0 / len(stored.trees) if stored.average else 1.0
     trees = tuple(
-        as_thresholds(replace(tree, value=tree.value @ matrix.T * average))
+        replace(tree, value=tree.value @ matrix.T * average).as_thresholds()
         for tree in Conditions(columns, stored.trees).trees()
     )
     base = np.asarray(matrix @ np.broadcast_to(stored.base, count) + shift)

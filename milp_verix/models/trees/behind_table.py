@@ -27,14 +27,7 @@ from milp_verix.inputs.fitted import Missing, steps_of, without_search
 from milp_verix.inputs.pipeline import coordinates_of, rows_of
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    Words,
-    as_thresholds,
-    beyond,
-    with_missing as going_beyond,
-)
+from milp_verix.models.trees.branching import Branching, Sides, Words
 from milp_verix.models.trees.readers import ReadTrees, Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
 from milp_verix.models.trees.tree_network import TreeNetwork, require_equal, threshold_points
@@ -107,22 +100,22 @@ class Conditions:
         place = columns.column_of(output)
         if place is None:
             z = columns.constants[output : output + 1]
-            still = Sides(np.zeros(0), goes_left(z, old, missing_left))
+            still = Sides(np.zeros(0), old.goes_left(z, missing_left))
             for start, found in self._of_missing.items():
                 if found[output] != z[0]:  # the steps mark missing values in it
-                    left = goes_left(found[[output]], old, missing_left)
-                    return start, beyond(still, self._missing[start], bool(left[0]))
+                    left = old.goes_left(found[[output]], missing_left)
+                    return start, still.beyond(self._missing[start], bool(left[0]))
             return 0, still
         column, start = columns.encoding.columns[place], columns.starts[place]
         if column.form == "number":
             sides = self._of_number(output, old)
             if start in self._missing:
                 z = self._of_missing[start][output : output + 1]
-                left = goes_left(z, old, missing_left)
-                sides = beyond(sides, self._missing[start], bool(left[0]))
+                left = old.goes_left(z, missing_left)
+                sides = sides.beyond(self._missing[start], bool(left[0]))
             return start, sides
         words = columns.of_words(len(column.values), output)
-        goes = goes_left(words, old, missing_left)
+        goes = old.goes_left(words, missing_left)
         if column.form != "block":
             return start, _merged(np.arange(len(goes) - 1.0) + 0.5, goes)
         if goes.sum() in (1, goes.size - 1):
@@ -146,12 +139,6 @@ def _ends_of(tree: Branching) -> set[tuple[int, float]]:
         ends = [tree.threshold[node]] if not isinstance(sides, Sides) else sides.ends
         found |= {(int(tree.feature[node]), float(end)) for end in ends}
     return found
-
-
-def goes_left(z: FloatArray, sides: Sides, missing_left: bool = False) -> BoolArray:
-    """Return whether ``z`` go left by ``sides``; ``missing_left`` for NaN."""
-    known = sides.left[np.searchsorted(sides.ends, z, side="left")]
-    return np.where(np.isnan(z), missing_left, known)
 
 
 def _merged(ends: FloatArray, left: BoolArray) -> Sides:
@@ -281,7 +268,7 @@ def pulled_back(
     stored = inner.stored
     if inner.sparse_zeros_missing and columns.sparse:
         stored = tuple(_with_missing_zeros(tree) for tree in stored)
-    return tuple(as_thresholds(tree) for tree in Conditions(columns, stored, missing).trees())
+    return tuple(tree.as_thresholds() for tree in Conditions(columns, stored, missing).trees())
 
 
 def _with_missing_zeros(tree: Branching) -> Branching:
@@ -391,7 +378,7 @@ def _read_again(
         )
     read = reader(model)
     if behind is None:
-        return tuple(as_thresholds(going_beyond(tree, last)) for tree in read.stored), None
+        return tuple(tree.with_missing(last).as_thresholds() for tree in read.stored), None
     assert isinstance(behind.columns, TableColumns)  # counts of words are never missing
     trees = pulled_back(read, behind.columns, last)
     return trees, table_points(behind.columns, trees)

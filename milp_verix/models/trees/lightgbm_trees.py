@@ -29,13 +29,7 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, refusing
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    as_thresholds,
-    largest_values,
-    reached,
-)
+from milp_verix.models.trees.branching import Branching, Sides, largest_values, reached
 from milp_verix.models.trees.readers import (
     MOST,
     Link,
@@ -88,7 +82,7 @@ def read(source: Any) -> ReadTrees:
         _branching(fields_of(text.split("\n")), place % scores, divided)
         for place, text in enumerate(texts)
     )
-    trees = tuple(as_thresholds(tree) for tree in stored)
+    trees = tuple(tree.as_thresholds() for tree in stored)
     largest = largest_values(trees, scores)
     divisor = rounds / (slope if _LINKS.get(name) == "sigmoid" else 1.0) if classifies else 1.0
     raw = not classifies and (name not in _IDENTITIES or "sqrt" in settings)

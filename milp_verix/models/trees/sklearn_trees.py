@@ -30,14 +30,7 @@ from milp_verix.base.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.feature import is_missing
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    as_thresholds,
-    largest_values,
-    last_left,
-    of_members,
-)
+from milp_verix.models.trees.branching import Branching, Sides, largest_values, last_left
 from milp_verix.models.trees.readers import (
     BOOSTED,
     HISTOGRAMS,
@@ -68,7 +61,7 @@ class _Categories:
     def sides(self, left: BoolArray, otherwise: bool) -> Sides:
         """Return where a column's values go; ``left`` has the codes, ``otherwise`` other values."""
         if not self.words:
-            return of_members(self.values.astype(np.float64), left, otherwise)
+            return Sides.of_members(self.values.astype(np.float64), left, otherwise)
         ends = np.nextafter(np.arange(left.size + 1.0), -np.inf)
         return Sides(ends, np.concatenate([[otherwise], left, [otherwise]]))
 
@@ -231,7 +224,7 @@ def _parts(
     model = runner.model
     columns = names_of(model)
     return ReadTrees(
-        trees=tuple(as_thresholds(tree) for tree in trees),
+        trees=tuple(tree.as_thresholds() for tree in trees),
         stored=tuple(trees),
         base=base,
         inputs=int(model.n_features_in_),

@@ -31,7 +31,6 @@ from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
 from milp_verix.models.trees.branching import (
     Branching,
     Sides,
-    as_thresholds,
     largest_values,
     last_left,
     reached,
@@ -90,7 +89,7 @@ def read(source: Any) -> ReadTrees:
     outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     count = _trees_used(model, learner, len(trees)) if wrapped else len(trees)
     stored = _branchings(trees[:count], groups[:count], weights[:count])
-    read_trees = tuple(as_thresholds(tree) for tree in stored)
+    read_trees = tuple(tree.as_thresholds() for tree in stored)
     base, words = _base(learner, size, outputs, xgboost), _words(learner)
     untold = {_NO_WORDS for text in words.values() if not text}
     if not np.isfinite(base).all():

@@ -15,18 +15,7 @@ import numpy as np
 from milp_verix.models.onnx.builder import Builder
 from milp_verix.models.onnx.operators.products import multiply, product, quotient
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import (
-    Constant,
-    Shape,
-    Symbol,
-    Tail,
-    Tensor,
-    as_symbol,
-    dot,
-    join,
-    ratio,
-    rearrange,
-)
+from milp_verix.models.onnx.symbol import Constant, Shape, Symbol, Tail, Tensor
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import EXP, LOG, SIGMOID, SILU, SQUARE, power
 
@@ -34,14 +23,14 @@ from verix_encodings.bounds.curves import EXP, LOG, SIGMOID, SILU, SQUARE, power
 @operator("CumSum", attributes=("exclusive", "reverse"))
 def cumulative_sum(node: NodeContext, x: Tensor, axis: Tensor) -> Tensor:
     """The sums of the values up to each along ``axis``, or from each on; with it or without."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     (given,) = reduced_axes(node, x.shape, axis)
     length = x.shape[given]
     weights = np.tri(length, k=-1 if node.integer("exclusive", 0) else 0)
     weights = weights[::-1, ::-1] if node.integer("reverse", 0) else weights
     columns = np.moveaxis(x.indices, given, -1)
-    found = dot(x, columns[..., None, :], weights)
-    return rearrange(found, lambda index: np.moveaxis(index, -1, given))
+    found = x.dot(columns[..., None, :], weights)
+    return found.rearrange(lambda index: np.moveaxis(index, -1, given))
 
 
 def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
@@ -57,7 +46,7 @@ def reduced_axes(node: NodeContext, shape: Shape, given: object) -> list[int]:
 
 def summed(x: Symbol, columns: IntArray) -> Symbol:
     """Return the sums of the elements of ``x`` at ``columns``, along its last axis."""
-    return dot(x, columns, np.ones(columns.shape[-1]))
+    return x.dot(columns, np.ones(columns.shape[-1]))
 
 
 def norm(builder: Builder, x: Symbol, columns: IntArray, form: str) -> Symbol:
@@ -81,14 +70,14 @@ def by_norm(node: NodeContext, x: Symbol, form: str, axis: int) -> Symbol:
 def lp_normalization(node: NodeContext, x: Tensor) -> Tensor:
     """The values divided by their norm along ``axis``."""
     p = node.integer("p", 2)
-    return by_norm(node, as_symbol(x), f"L{p}", node.integer("axis", -1))
+    return by_norm(node, Symbol.of(x), f"L{p}", node.integer("axis", -1))
 
 
 def _product(builder: Builder, x: Symbol, columns: IntArray) -> Symbol:
     """Return the product of the elements at ``columns``, two by two."""
 
     def factor(k: int) -> Symbol:
-        return rearrange(x, lambda _: columns[..., k])
+        return x.rearrange(lambda _: columns[..., k])
 
     parts = [factor(k) for k in range(columns.shape[-1])]
     while len(parts) > 1:
@@ -101,8 +90,8 @@ def _product(builder: Builder, x: Symbol, columns: IntArray) -> Symbol:
 _Reduction: TypeAlias = Callable[[Builder, Symbol, IntArray], Symbol]
 _REDUCED: dict[str, _Reduction] = {
     "ReduceMax": Builder.maximum,
-    "ReduceMean": lambda _, x, columns: dot(
-        x, columns, np.full(columns.shape[-1], 1 / columns.shape[-1])
+    "ReduceMean": lambda _, x, columns: x.dot(
+        columns, np.full(columns.shape[-1], 1 / columns.shape[-1])
     ),
     "ReduceMin": lambda builder, x, columns: -builder.maximum(-x, columns),
     "ReduceProd": _product,
@@ -123,7 +112,7 @@ _OF_EACH: dict[str, _Reduction] = {
 @operator(*_REDUCED, *_OF_EACH, attributes=("axes", "keepdims", "noop_with_empty_axes"))
 def reduce_(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The sum, mean, product, greatest or least value, or a norm, over ``axes``."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     along, single = reduced_axes(node, x.shape, axes), node.operator in _OF_EACH
     operation = (_REDUCED | _OF_EACH)[node.operator]
     if not along:
@@ -142,8 +131,8 @@ def standardised(
     """Return ``(x − mean) / √(variance + ε)`` over ``axes``; without ``centre``, by the squares."""
     columns = x.over(axes)
     weights = np.full(columns.shape[-1], 1.0 / columns.shape[-1])
-    x = x - dot(x, columns, weights) if centre else x
-    variance = dot(builder.smooth(x, SQUARE), columns, weights)
+    x = x - x.dot(columns, weights) if centre else x
+    variance = builder.smooth(x, SQUARE).dot(columns, weights)
     shifted = variance + epsilon
     return quotient(builder, x, builder.root(shifted))
 
@@ -181,7 +170,7 @@ def batch_normalization(  # noqa: PLR0917 (the inputs of the node)
         raise node.malformed("a variance is not positive")
     factor = gain / np.sqrt(spread)
     side = (channels, *(1,) * (x.ndim - 2)) if x.ndim > 1 else (channels,)
-    moved = as_symbol(x) - centre.reshape(side)
+    moved = Symbol.of(x) - centre.reshape(side)
     return moved * factor.reshape(side) + shift.reshape(side)
 
 
@@ -189,7 +178,7 @@ def batch_normalization(  # noqa: PLR0917 (the inputs of the node)
 def scaler(node: NodeContext, x: Tensor) -> Tensor:
     """``(x − offset) · scale``, by one number or one for each feature: scikit-learn's scalers."""
     offset, scale = (_features(node, name, x.shape[-1]) for name in ("offset", "scale"))
-    return (as_symbol(x) - offset) * scale
+    return (Symbol.of(x) - offset) * scale
 
 
 def _features(node: NodeContext, name: str, features: int) -> Constant:
@@ -204,19 +193,19 @@ def layer_normalization(
     node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias`` over the axes from ``axis`` on."""
-    return _by_last_axes(node, as_symbol(x), scale, bias)
+    return _by_last_axes(node, Symbol.of(x), scale, bias)
 
 
 @operator("RMSNormalization", attributes=("axis", "epsilon", "stash_type"))
 def rms_normalization(node: NodeContext, x: Tensor, scale: Tensor) -> Tensor:
     """``x / √(mean square + epsilon) · scale`` over the axes from ``axis`` on."""
-    return _by_last_axes(node, as_symbol(x), scale, None, centre=False)
+    return _by_last_axes(node, Symbol.of(x), scale, None, centre=False)
 
 
 @operator("InstanceNormalization", attributes=("epsilon",))
 def instance_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias`` of each channel of each image."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     scale, bias = (_constant(node, part) for part in (scale, bias))
     if x.ndim < 3 or scale.shape != (x.shape[1],) or bias.shape != scale.shape:
         raise node.malformed(f"statistics of shape {scale.shape} do not fit {x.shape}")
@@ -229,23 +218,23 @@ def instance_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Te
 @operator("GroupNormalization", attributes=("epsilon", "num_groups", "stash_type"))
 def group_normalization(node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias``, by groups of channels."""
-    x, groups = as_symbol(x), node.integer("num_groups", 1)
+    x, groups = Symbol.of(x), node.integer("num_groups", 1)
     scale, bias = (_constant(node, part) for part in (scale, bias))
     if x.ndim < 2 or groups < 1 or x.shape[1] % groups:
         raise node.malformed(f"{groups} groups do not fit an input of shape {x.shape}")
     # before opset 21 there is one number for each group
     each = x.shape[1] // groups if node.opset < 21 else 1
     shape, side = (x.shape[0], groups, -1), (-1, *(1,) * (x.ndim - 2))
-    grouped = rearrange(x, lambda index: index.reshape(shape))
+    grouped = x.rearrange(lambda index: index.reshape(shape))
     normalised = standardised(node.builder, grouped, (2,), node.number("epsilon", 1e-5))
-    back = rearrange(normalised, lambda index: index.reshape(x.shape))
+    back = normalised.rearrange(lambda index: index.reshape(x.shape))
     return affine_by(back, *(np.repeat(part, each).reshape(side) for part in (scale, bias)))
 
 
 @operator("LRN", attributes=("alpha", "beta", "bias", "size"))
 def lrn(node: NodeContext, x: Tensor) -> Tensor:
     """``x / (bias + alpha / size · Σ x²)^beta``, the sum over channels near by."""
-    x, size = as_symbol(x), node.integer("size", 1)
+    x, size = Symbol.of(x), node.integer("size", 1)
     if x.ndim < 2 or size < 1:
         raise node.malformed(f"a window of {size} channels does not fit an input {x.shape}")
     channels = x.shape[1]
@@ -254,7 +243,7 @@ def lrn(node: NodeContext, x: Tensor) -> Tensor:
     columns = np.moveaxis(x.indices[:, np.clip(before, 0, channels - 1)], 2, -1)
     mask = inside.reshape(channels, *(1,) * (x.ndim - 2), size)
     columns = np.where(mask, columns, -1)
-    total = dot(node.builder.smooth(x, SQUARE), columns, np.ones(size))
+    total = node.builder.smooth(x, SQUARE).dot(columns, np.ones(size))
     base = total * (node.number("alpha", 0.0001) / size) + node.number("bias", 1.0)
     beta = node.number("beta", 0.75)
     if beta <= 0:
@@ -284,7 +273,7 @@ def softmax(node: NodeContext, x: Tensor) -> Tensor:
 
     In front of an operator that does not keep it so, and elsewhere, it is a node of the network.
     """
-    x = as_symbol(x)
+    x = Symbol.of(x)
     default = 1 if node.opset < 13 else -1
     axis = node.integer("axis", default)
     if not -x.ndim <= axis < max(x.ndim, 1):
@@ -304,7 +293,7 @@ def sigmoid(node: NodeContext, x: Tensor) -> Tensor:
 
     In front of an operator that does not keep it, it becomes a node of the network.
     """
-    return replace(as_symbol(x), tail=Tail(node.operator, str(node), SIGMOID))
+    return replace(Symbol.of(x), tail=Tail(node.operator, str(node), SIGMOID))
 
 
 def complement(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
@@ -321,7 +310,7 @@ def concatenated(node: NodeContext, *xs: Tensor) -> Symbol | None:
     if len(symbols) != len(xs):
         return None
     axis = node.integer("axis", 1)
-    joined = join(symbols, lambda indices: np.concatenate(indices, axis))
+    joined = Symbol.join(symbols, lambda indices: np.concatenate(indices, axis))
     return replace(joined, tail=symbols[0].tail)
 
 
@@ -335,7 +324,7 @@ def gated(node: NodeContext, a: Tensor, b: Tensor) -> Symbol | None:
         if not isinstance(x, Symbol) or not isinstance(gate, Symbol):
             continue
         # a Sigmoid goes on as the very expression that it was applied to
-        c = ratio(gate, x)
+        c = gate.ratio(x)
         if x.tail is None and _is_sigmoid(gate) and c is not None and c > 0:
             # x σ(c x) = silu(c x) / c
             inner = x if c == 1.0 else x * c
@@ -355,4 +344,4 @@ def normalised(node: NodeContext, x: Tensor) -> Symbol | None:
 @operator("ai.onnx.ml.Normalizer", attributes=("norm",), of_scores=normalised)
 def normalizer(node: NodeContext, x: Tensor) -> Tensor:
     """The rows divided by their norm."""
-    return by_norm(node, as_symbol(x), node.text("norm", "MAX"), -1)
+    return by_norm(node, Symbol.of(x), node.text("norm", "MAX"), -1)
