@@ -13,17 +13,9 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers import session
 from milp_verix.solvers.remote_session import RemoteSession
-from milp_verix.solvers.session import (
-    FULL,
-    Session,
-    SolveResult,
-    Targets,
-    extend,
-    in_words,
-    refuse_beyond,
-    start_of,
-)
+from milp_verix.solvers.session import Session, SolveResult, Targets
 from milp_verix.solvers.solver_facts import (
     NO_OPTIONS,
     UNKNOWN,
@@ -104,7 +96,7 @@ class OwnSession:
     facts: ClassVar[SolverFacts]
     package: ClassVar[str]
     version: str
-    capabilities: frozenset[str] = FULL
+    capabilities: frozenset[str] = session.FULL
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = MappingProxyType({})
     _errors: tuple[type[Exception], ...] = ()
@@ -156,7 +148,7 @@ class OwnSession:
         return self._program
 
     def load(self, program: Program) -> None:
-        refuse_beyond(self, program)
+        session.refuse_beyond(self, program)
         kept, self._program = program.without_tiny(self.dropped), None
         # rows widened for what is dropped hold for these bounds only
         self._widened = None if kept is program else program
@@ -186,7 +178,7 @@ class OwnSession:
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         program, targets = self._before("minimising"), targets.within(self.longest)
-        given = start_of(targets, cost.size) if "start" in self.capabilities else None
+        given = session.start_of(targets, cost.size) if "start" in self.capabilities else None
         targets = replace(targets, start=given)
         self._deadline = targets.deadline()
         with self._translating(program):
@@ -269,7 +261,7 @@ class LicenceFallback:
     def extend(self, program: Program) -> None:
         self._program = program
         self.handed_over += self._current is self._other
-        self._tried(lambda: extend(self._current, program))
+        self._tried(lambda: session.extend(self._current, program))
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         assert self._program is not None
@@ -301,7 +293,7 @@ class LicenceFallback:
             self._other = self._open_other()
         assert self._program is not None
         if not self._program.needs <= self._other.capabilities:
-            beyond = in_words(self._program.needs - self._other.capabilities)
+            beyond = session.in_words(self._program.needs - self._other.capabilities)
             raise LicenceLimitError(f"{error}; {self._other.name} takes no {beyond}") from error
         self._other.load(self._program)
         self._current = self._other

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -44,7 +44,7 @@ from milp_verix.study.study_inputs import (
     names_of,
 )
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
-from milp_verix.study.workers import Engine, connected, dask_engine, engine_for
+from milp_verix.study.workers import connected, engine_for
 
 _NO_TIME = 1e-9
 
@@ -100,8 +100,9 @@ def part_of(
     settings = settings_of(kinds, axes, options)
     if {"solver", "formulation"} & set(axes):
         settings = _fitting(settings)
-    _refuse_bad_settings(network, given, chosen, settings)
-    return Part(network, given, chosen, settings)
+    part = Part(network, given, chosen, settings)
+    _refuse_bad_settings(part)
+    return part
 
 
 def _fitting(settings: Sequence[Setting]) -> list[Setting]:
@@ -180,23 +181,21 @@ def _first_readable(inputs: StudyInputs, indices: Sequence[int]) -> NDArray[Any]
     raise InputError(f"none of the {len(indices)} inputs can be explained; the first: {first}")
 
 
-def _refuse_bad_settings(
-    network: LoadedModel, inputs: StudyInputs, indices: Sequence[int], settings: Sequence[Setting]
-) -> None:
+def _refuse_bad_settings(part: Part) -> None:
     """Raise the error of a setting that no input can be explained with.
 
     Each setting is tried without time on up to four inputs. Otherwise a wrong name would end in a
     failed record for each input.
     """
-    for setting in settings:
+    for setting in part.settings:
         arguments = dict(setting.arguments)
         seconds_of(arguments.get("time_limit"), "time_limit")
         arguments["time_limit"] = _NO_TIME
         arguments.pop("label", None)  # that of an input, not of a setting
         error: MilpVerixError | None = None
-        for x in _samples(network, inputs, indices, arguments):
+        for x in _samples(part, arguments):
             try:
-                result = FUNCTIONS[setting.task](network, x, **arguments)
+                result = FUNCTIONS[setting.task](part.network, x, **arguments)
             except MilpVerixError as refused:
                 error = refused
                 continue
@@ -209,20 +208,17 @@ def _refuse_bad_settings(
             raise error
 
 
-def _samples(
-    network: LoadedModel, inputs: StudyInputs, indices: Sequence[int], arguments: Mapping[str, Any]
-) -> Iterator[NDArray[Any]]:
+def _samples(part: Part, arguments: Mapping[str, Any]) -> Iterator[NDArray[Any]]:
     """Yield inputs to try a setting on: the first, the middle, the last, one inside the domain.
 
     Of a described domain it is the first that can be read; :func:`part_of` made sure of one.
     """
+    network, indices = part.network, part.indices
     for index in dict.fromkeys((indices[0], indices[len(indices) // 2], indices[-1])):
-        try:
-            yield inputs.read(index)
-        except InputError:
-            continue
+        with suppress(InputError):
+            yield part.inputs.read(index)
     if arguments.get("inputs") is not None:
-        yield _first_readable(inputs, indices)
+        yield _first_readable(part.inputs, indices)
         return
     try:
         labels = Labels(names_of(network, arguments), network.input_size, network.unread)
@@ -290,7 +286,8 @@ def run_parts(
     if scheduler is not None and client is not None:
         raise InputError("give a scheduler or a client, not both")
     with nullcontext(client) if scheduler is None else connected(scheduler) as cluster:
-        engines = [_engine(part.network, workers, cluster, results is not False) for part in parts]
+        whole = results is not False
+        engines = [engine_for(part.network, workers, whole, cluster) for part in parts]
         folder = None
         if results is not False:
             named = default_folder(journal) if results is True else path_of(results, "results")
@@ -368,11 +365,3 @@ class _Count:
         self.tally = replace(self.tally, seconds=seconds, stopped=self.stopped)
         if self._progress is not None:
             self._progress(self.tally)
-
-
-def _engine(network: LoadedModel, workers: int, client: Any, whole: bool) -> Engine:
-    if client is None:
-        return engine_for(network, workers, whole)
-    if workers != 1:
-        raise InputError("workers are processes of this machine, and a scheduler has its own")
-    return dask_engine(network, client, whole)

@@ -187,6 +187,12 @@ class StoredTask:
     row: TaskRow
     path: Path
 
+    def read(self) -> Result:
+        """Return the whole result; ``InputError`` for a bad file."""
+        contrast = self.row.task == "contrastive"
+        kind: type[Result] = ContrastiveExplanation if contrast else Explanation
+        return load(self.path, kind)
+
 
 def stored_results(rows: Sequence[TaskRow], journal: Path, folder: Path | None) -> list[StoredTask]:
     """Return the tasks whose whole result is there: as the ``journal`` says, or in ``folder``.
@@ -202,13 +208,6 @@ def stored_results(rows: Sequence[TaskRow], journal: Path, folder: Path | None) 
         if path is not None:
             found.append(StoredTask(row, path))
     return found
-
-
-def read_result(stored: StoredTask) -> Result:
-    """Return the whole result of a task; ``InputError`` for a bad file."""
-    contrast = stored.row.task == "contrastive"
-    kind: type[Result] = ContrastiveExplanation if contrast else Explanation
-    return load(stored.path, kind)
 
 
 def command(

@@ -19,19 +19,8 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.table_encoding import encodings_kept
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.model_file import (
-    NODES_OF_TREES,
-    JoinedInputs,
-    ModelSource,
-    Signature,
-    cut,
-    embed,
-    facts_of,
-    join_inputs,
-    read_model,
-    read_signature,
-    session_of,
-)
+from milp_verix.models.onnx import model_file
+from milp_verix.models.onnx.model_file import JoinedInputs, ModelSource, Signature
 from milp_verix.models.onnx.trace import Anchor, require_memory, trace
 from milp_verix.models.trees.readers import ends_in_trees, path_of
 
@@ -145,10 +134,10 @@ _SESSIONS = ("session", "anchor_session")
 def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
     """Return the network with these fields, in sessions of this process."""
     path, model, scores = kept["path"], kept["model"], kept["scores_name"]
-    run = model if scores == kept["output_name"] else cut(model, [scores])
+    run = model if scores == kept["output_name"] else model_file.cut(model, [scores])
     return OnnxNetwork(
         **kept,
-        session=session_of(path, run),
+        session=model_file.session_of(path, run),
         anchor_session=_anchor_session(path, model, kept["anchors"], scores),
     )
 
@@ -299,11 +288,11 @@ def _read(
 
         source = as_onnx(source, example)
     path = path_of(source)
-    model, sha256 = read_model(source)
-    embed(model, None if path is None else path.parent)
-    joined = join_inputs(model)
-    signature = read_signature(model.graph, input_shape=input_shape, output=output)
-    if any(node.op_type in NODES_OF_TREES for node in model.graph.node):
+    model, sha256 = model_file.read_model(source)
+    model_file.embed(model, None if path is None else path.parent)
+    joined = model_file.join_inputs(model)
+    signature = model_file.read_signature(model.graph, input_shape=input_shape, output=output)
+    if any(node.op_type in model_file.NODES_OF_TREES for node in model.graph.node):
         from milp_verix.models.onnx.tree_models import read_onnx_trees
         from milp_verix.models.trees.tree_network import tree_network
 
@@ -331,7 +320,7 @@ def _read(
         anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
-        facts=facts_of(model, max(traced.network.output_size, 2)),
+        facts=model_file.facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
         unread=unread,
         joined=joined,
@@ -351,11 +340,13 @@ def _session(
     path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
 ) -> Any:
     if signature.scores_name == signature.output_name:
-        return session_of(path, model if path is None or joined else None)
-    return session_of(path, cut(model, [signature.scores_name]))
+        return model_file.session_of(path, model if path is None or joined else None)
+    return model_file.session_of(path, model_file.cut(model, [signature.scores_name]))
 
 
 def _anchor_session(
     path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
 ) -> Any:
-    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))
+    return model_file.session_of(
+        path, model_file.cut(model, [one.tensor for one in anchors] or [scores_name])
+    )

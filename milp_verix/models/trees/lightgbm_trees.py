@@ -29,19 +29,9 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import ModelError, UnsupportedOperatorError, refusing
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
+from milp_verix.models.trees import readers
 from milp_verix.models.trees.branching import Branching, Sides, largest_values, reached
-from milp_verix.models.trees.readers import (
-    MOST,
-    Link,
-    ReadTrees,
-    content_of,
-    facts_on,
-    package,
-    path_of,
-    refusing_damage,
-    require,
-    text_of,
-)
+from milp_verix.models.trees.readers import Link, ReadTrees, require
 from verix_encodings.arrays import FloatArray, IntArray, relative_error
 
 _ZERO = float(np.float32(1e-35))
@@ -65,8 +55,8 @@ def read(source: Any) -> ReadTrees:
     Raises ``UnsupportedOperatorError`` for linear models in leaves; ``InputError`` for a model that
     is not fitted, and if LightGBM is not installed; ``ModelError`` for a damaged file.
     """
-    lightgbm = package("lightgbm", "LightGBM")
-    path, (content, sha256) = path_of(source), content_of(source)
+    lightgbm = readers.package("lightgbm", "LightGBM")
+    path, (content, sha256) = readers.path_of(source), readers.content_of(source)
     model = source if content is None else _loaded(content, path, lightgbm)
     booster = model if isinstance(model, lightgbm.Booster) else _booster_of(model, lightgbm)
     header, *texts = booster.model_to_string().split("\nTree=")
@@ -94,7 +84,7 @@ def read(source: Any) -> ReadTrees:
         rounding=relative_error(len(trees) + 4) * largest
         + _indistinct(name, slope, largest, rounds),
         runner=LightgbmRunner(model, _LINKS.get(name), rounds),
-        facts=facts_on(model, classifies, (f"{BEFORE_LINK}{words}",) * raw),
+        facts=readers.facts_on(model, classifies, (f"{BEFORE_LINK}{words}",) * raw),
         library=f"LightGBM {lightgbm.__version__}",
         link=_LINKS.get(name, "identity"),
         divisor=divisor,
@@ -286,8 +276,8 @@ def whole(content: bytes, path: Path | None) -> str:
 
     Raises ``ModelError`` unless its trees are trees, and its lists fit together.
     """
-    with refusing_damage("LightGBM", path):
-        lines = text_of(content).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    with readers.refusing_damage("LightGBM", path):
+        lines = readers.text_of(content).replace("\r\n", "\n").replace("\r", "\n").split("\n")
         text = "\n".join(line.strip(" \t") for line in lines)
         trees, end, behind = text.partition("\nend of trees\n")
         header, *parts = trees.split("\nTree=")
@@ -336,7 +326,7 @@ def _require_header(facts: Mapping[str, str], trees: int) -> None:
     require(not bare, f"a line of its header is no fact: {bare[:1]}")
     features = int(facts["max_feature_idx"]) + 1
     each, classes = int(facts["num_tree_per_iteration"]), int(facts["num_class"])
-    require(all(0 < one <= MOST for one in (features, each, classes)), "its sizes are odd")
+    require(all(0 < one <= readers.MOST for one in (features, each, classes)), "its sizes are odd")
     # the library writes as many scores as its objective says where there is room for classes
     settings = [one for one in facts.get("objective", "").split() if one.startswith("num_class:")]
     require({*settings} <= {f"num_class:{classes}"} and each == classes, "its classes are odd")

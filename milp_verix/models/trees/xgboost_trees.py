@@ -28,26 +28,9 @@ from numpy.typing import NDArray
 from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, refusing
 from milp_verix.inputs.fitted import not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK, IN_MEMORY
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    largest_values,
-    last_left,
-    reached,
-    single_precision,
-)
-from milp_verix.models.trees.readers import (
-    MOST,
-    Link,
-    ReadTrees,
-    content_of,
-    facts_on,
-    package,
-    path_of,
-    refusing_damage,
-    require,
-    text_of,
-)
+from milp_verix.models.trees import branching, readers
+from milp_verix.models.trees.branching import Branching, Sides
+from milp_verix.models.trees.readers import Link, ReadTrees, require
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 
 _LINKED = 1e-6
@@ -76,8 +59,8 @@ def read(source: Any) -> ReadTrees:
     for a wrapper in which a number other than NaN stands for missing values; ``InputError`` for a
     model that is not fitted, and if XGBoost is not installed; ``ModelError`` for a damaged file.
     """
-    xgboost = package("xgboost", "XGBoost")
-    path, (content, sha256) = path_of(source), content_of(source)
+    xgboost = readers.package("xgboost", "XGBoost")
+    path, (content, sha256) = readers.path_of(source), readers.content_of(source)
     model = source if content is None else _loaded(content, path, xgboost)
     wrapped = not isinstance(model, xgboost.Booster)
     booster = _booster_of(model, xgboost) if wrapped else model
@@ -95,14 +78,16 @@ def read(source: Any) -> ReadTrees:
     if not np.isfinite(base).all():
         raise ModelError(f"the XGBoost model's base_score is {base.tolist()}, no finite number")
     # DART may add the base to each tree's value and take it off again
-    reach = np.abs(base) * (1.0 + np.abs(weights).sum()) + largest_values(read_trees, outputs)
+    reach = np.abs(base) * (1.0 + np.abs(weights).sum()) + branching.largest_values(
+        read_trees, outputs
+    )
     return ReadTrees(
         trees=read_trees,
         base=base - runner.turn,
         inputs=size,
-        rounding=single_precision(count + 4) * (reach + runner.turn) + _LINKED,
+        rounding=branching.single_precision(count + 4) * (reach + runner.turn) + _LINKED,
         runner=runner,
-        facts=facts_on(model, runner.classifies, (*_notes(runner), *untold)),
+        facts=readers.facts_on(model, runner.classifies, (*_notes(runner), *untold)),
         library=f"XGBoost {xgboost.__version__}",
         link=runner.link,
         columns=tuple(booster.feature_names) if booster.feature_names else None,
@@ -255,7 +240,7 @@ def _branchings(
     values = np.where(inner, 0.0, conditions.astype(np.float64) * np.repeat(weights, sizes))
     arrays = (
         np.where(inner, np.array(joined(trees, "split_indices"), dtype=np.int64), -1),
-        np.where(inner, last_left(conditions, strict=True), 0.0),
+        np.where(inner, branching.last_left(conditions, strict=True), 0.0),
         left,
         np.array(joined(trees, "right_children"), dtype=np.int64),
         values[:, None],
@@ -277,7 +262,7 @@ def _sides(tree: Mapping[str, Any]) -> dict[int, Sides]:
         chosen = np.unique(codes[start : start + size])
         member = np.zeros(int(chosen[-1]) + 3 if size else 1, dtype=bool)
         member[chosen + 1] = True  # one side before code 0
-        ends = last_left(np.arange(len(member) - 1), strict=True)
+        ends = branching.last_left(np.arange(len(member) - 1), strict=True)
         found[int(node)] = Sides(ends, ~member)
     return found
 
@@ -362,9 +347,9 @@ def whole(content: bytes, path: Path | None) -> tuple[bytes, Any]:
     Raises ``ModelError`` unless its trees are trees, and its arrays fit together.
     """
     with suppress(ValueError):
-        if _JSON.match(text := text_of(content).lstrip().encode()):
+        if _JSON.match(text := readers.text_of(content).lstrip().encode()):
             content = text
-    with refusing_damage("XGBoost", path):
+    with readers.refusing_damage("XGBoost", path):
         written = _JSON.match(content) is not None
         if written:
             document = json.loads(content, object_hook=_with_reals)
@@ -462,7 +447,9 @@ def _require_learner(learner: Mapping[str, Any]) -> None:
     features, classes, targets = (
         int(parameters.get(name, 1)) for name in ("num_feature", "num_class", "num_target")
     )
-    require(all(0 <= one <= MOST for one in (features, classes, targets)), "its sizes are odd")
+    require(
+        all(0 <= one <= readers.MOST for one in (features, classes, targets)), "its sizes are odd"
+    )
     for name in ("feature_names", "feature_types"):
         require(len(learner.get(name, ())) in (0, features), f"its {name} are too many or too few")
     booster = booster_in(learner)
@@ -508,7 +495,7 @@ def _require_trees(trees: Sequence[Mapping[str, Any]], features: int) -> None:
 
     each((left >= -1) & ((left < 0) == (right < 0)), "has odd leaves")
     each((parents == _ROOT) | ((parents >= 0) & (parents < sizes[place])), "has odd parents")
-    inner = reached(left, right, sizes)
+    inner = branching.reached(left, right, sizes)
     inner = inner[left[inner] >= 0]
     starts = np.cumsum(sizes) - sizes
     for children in (left, right):
@@ -526,7 +513,7 @@ def _require_sets(tree: Mapping[str, Any], text: str) -> None:
     if "categories" not in tree or not (any(tree["split_type"]) or any(tree[n] for n in _SETS)):
         return
     codes, nodes, starts, sizes = (_whole(tree[name], name) for name in _SETS)
-    fits = _within(codes, MOST) and len(nodes) == len(starts) == len(sizes)
+    fits = _within(codes, readers.MOST) and len(nodes) == len(starts) == len(sizes)
     fits = fits and bool((sizes > 0).all()) and _within(starts, max(len(codes), 1))
     fits = fits and bool((starts + sizes <= len(codes)).all()) and bool((np.diff(nodes) > 0).all())
     chosen = np.flatnonzero(_whole(tree["split_type"], "split_type"))
