@@ -1,4 +1,4 @@
-"""Functions of single values: piecewise linear ones, ones that jump, smooth ones; and comparisons.
+"""Functions of values, piecewise linear, in jumps or smooth, maxima of tensors, and comparisons.
 
 Activations are chains of ReLUs, chosen so that values between two of them keep the bounds of the
 function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``. A truth

@@ -53,16 +53,11 @@ def div(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     return Symbol.of(a) / b
 
 
-@operator("Sum")
+@operator("Sum", "Mean")
 def sum_(node: NodeContext, *xs: Tensor) -> Tensor:
-    """The sum of any number of tensors, broadcast."""
-    return reduce(Symbol.__add__, map(Symbol.of, xs))
-
-
-@operator("Mean")
-def mean(node: NodeContext, *xs: Tensor) -> Tensor:
-    """The mean of any number of tensors, broadcast."""
-    return reduce(Symbol.__add__, map(Symbol.of, xs)) / len(xs)
+    """The sum or the mean of any number of tensors, broadcast."""
+    total = reduce(Symbol.__add__, map(Symbol.of, xs))
+    return total / len(xs) if node.operator == "Mean" else total
 
 
 @operator("Gemm", attributes=("alpha", "beta", "transA", "transB"))

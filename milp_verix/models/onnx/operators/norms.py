@@ -193,13 +193,18 @@ def layer_normalization(
     node: NodeContext, x: Tensor, scale: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     """``(x − mean) / √(variance + epsilon) · scale + bias`` over the axes from ``axis`` on."""
-    return _by_last_axes(node, Symbol.of(x), scale, bias)
+    x = Symbol.of(x)
+    axes = tuple(range(node.axis(node.integer("axis", -1), x.shape), x.ndim))
+    epsilon, centre = node.number("epsilon", 1e-5), node.operator == "LayerNormalization"
+    normalised = standardised(node.builder, x, axes, epsilon, centre=centre)
+    moved = None if bias is None else _constant(node, bias)
+    return affine_by(normalised, _constant(node, scale), moved)
 
 
 @operator("RMSNormalization", attributes=("axis", "epsilon", "stash_type"))
 def rms_normalization(node: NodeContext, x: Tensor, scale: Tensor) -> Tensor:
     """``x / √(mean square + epsilon) · scale`` over the axes from ``axis`` on."""
-    return _by_last_axes(node, Symbol.of(x), scale, None, centre=False)
+    return layer_normalization(node, x, scale)
 
 
 @operator("InstanceNormalization", attributes=("epsilon",))
@@ -249,16 +254,6 @@ def lrn(node: NodeContext, x: Tensor) -> Tensor:
     if beta <= 0:
         raise node.unsupported("its exponent is not positive")
     return product(node.builder, x, node.builder.smooth(base, power(-beta)))
-
-
-def _by_last_axes(
-    node: NodeContext, x: Symbol, gain: Tensor, shift: Tensor | None, *, centre: bool = True
-) -> Symbol:
-    axis = node.axis(node.integer("axis", -1), x.shape)
-    axes, epsilon = tuple(range(axis, x.ndim)), node.number("epsilon", 1e-5)
-    normalised = standardised(node.builder, x, axes, epsilon, centre=centre)
-    moved = None if shift is None else _constant(node, shift)
-    return affine_by(normalised, _constant(node, gain), moved)
 
 
 def _constant(node: NodeContext, given: Tensor) -> Constant:

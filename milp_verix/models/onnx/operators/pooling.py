@@ -107,18 +107,15 @@ def average_pool(node: NodeContext, x: Tensor) -> Tensor:
     return x.dot(columns, np.broadcast_to(1 / count, columns.shape))
 
 
-@operator("GlobalMaxPool")
-def global_max_pool(node: NodeContext, x: Tensor) -> Tensor:
-    """The greatest value of each channel."""
+@operator("GlobalMaxPool", "GlobalAveragePool")
+def global_pool(node: NodeContext, x: Tensor) -> Tensor:
+    """The greatest value of each channel, or its mean."""
     x = Symbol.of(x)
-    return node.builder.maximum(x, _channels(node, x))
-
-
-@operator("GlobalAveragePool")
-def global_average_pool(node: NodeContext, x: Tensor) -> Tensor:
-    """The mean of each channel."""
-    x = Symbol.of(x)
-    columns = _channels(node, x)
+    if x.ndim < 3 or not x.size:
+        raise node.malformed(f"an input of shape {x.shape} has no channels to pool")
+    columns = x.indices.reshape(*x.shape[:2], *(1,) * (x.ndim - 2), -1)
+    if node.operator == "GlobalMaxPool":
+        return node.builder.maximum(x, columns)
     return x.dot(columns, np.full(columns.shape[-1:], 1 / columns.shape[-1]))
 
 
@@ -137,13 +134,6 @@ def _seen(node: NodeContext, x: Symbol) -> IntArray:
             )
     columns = windows(node, x.indices, tuple(kernel))
     return columns.reshape(*columns.shape[: x.ndim], -1)
-
-
-def _channels(node: NodeContext, x: Symbol) -> IntArray:
-    """Return the flat indices in each channel, shape (N, C, *1, positions)."""
-    if x.ndim < 3 or not x.size:
-        raise node.malformed(f"an input of shape {x.shape} has no channels to pool")
-    return x.indices.reshape(*x.shape[:2], *(1,) * (x.ndim - 2), -1)
 
 
 Positions: TypeAlias = NDArray[np.floating]
