@@ -109,6 +109,7 @@ class OwnSession:
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
         facts, self._given, self.longest = self.facts, given, given.seconds
+        self._begun_with = threads, tolerances
         self.name = given.name or facts.name
         self.notes = notes_on(self.name, given.settings, None)
         # tolerances that a solver is shipped with are wider, and it drops larger entries

@@ -22,12 +22,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers import session
 from milp_verix.solvers.backends import highs
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
 from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
-from milp_verix.solvers.solver_facts import NO_OPTIONS, NameOptions, SolverFacts
+from milp_verix.solvers.solver_facts import SolverFacts
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray, Matrix
@@ -178,14 +177,10 @@ class PhaseSession(OwnSession):
     package = highs.HighsSession.package
     capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        self._lp = WarmLp(threads, tolerances)
-        self._state: _Loaded
-        super().__init__(threads, tolerances, given)
+    _state: _Loaded
 
     def _open(self) -> None:
+        self._lp = WarmLp(*self._begun_with)
         self.version = self._lp.version
 
     def load(self, program: Program) -> None:
