@@ -106,7 +106,7 @@ class OnnxNetwork(LoadedModel):
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
-        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        kept = (one.name for one in fields(self) if not one.name.endswith("session"))
         return _reopened, ({name: getattr(self, name) for name in kept},)
 
     def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
@@ -128,18 +128,27 @@ class OnnxNetwork(LoadedModel):
         )
 
 
-_SESSIONS = ("session", "anchor_session")
+def _sessions(
+    path: Path | None,
+    model: onnx.ModelProto,
+    signature: Signature,
+    anchors: Sequence[Anchor],
+    *,
+    stored: bool = False,
+) -> dict[str, Any]:
+    """Return the sessions of a network, whose errors name ``path``; if ``stored``, of that file."""
+    scores = signature.scores_name
+    run = None if stored else model
+    run = run if scores == signature.output_name else model_file.cut(model, [scores])
+    anchored = model_file.cut(model, [one.tensor for one in anchors] or [scores])
+    opened = model_file.session_of
+    return {"session": opened(path, run), "anchor_session": opened(path, anchored)}
 
 
 def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
     """Return the network with these fields, in sessions of this process."""
-    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
-    run = model if scores == kept["output_name"] else model_file.cut(model, [scores])
-    return OnnxNetwork(
-        **kept,
-        session=model_file.session_of(path, run),
-        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
-    )
+    read = (kept[name] for name in ("path", "model", "signature", "anchors"))
+    return OnnxNetwork(**kept, **_sessions(*read))
 
 
 NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
@@ -315,9 +324,8 @@ def _read(
         **asdict(signature),
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path, model, signature, joined),
+        **_sessions(path, model, signature, traced.anchors, stored=bool(path and not joined)),
         anchors=traced.anchors,
-        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
         facts=model_file.facts_of(model, max(traced.network.output_size, 2)),
@@ -334,19 +342,3 @@ def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> 
     for part in (*model.graph.initializer, *model.graph.node):
         hashed.update(part.SerializeToString(deterministic=True))
     return hashed.hexdigest()
-
-
-def _session(
-    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
-) -> Any:
-    if signature.scores_name == signature.output_name:
-        return model_file.session_of(path, model if path is None or joined else None)
-    return model_file.session_of(path, model_file.cut(model, [signature.scores_name]))
-
-
-def _anchor_session(
-    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
-) -> Any:
-    return model_file.session_of(
-        path, model_file.cut(model, [one.tensor for one in anchors] or [scores_name])
-    )

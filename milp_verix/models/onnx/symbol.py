@@ -316,19 +316,11 @@ def moved(x: Tensor, operation: Callable[[Any], Any]) -> Tensor:
 
 def _multiple(x: Symbol, constants: Constant, operation: np.ufunc) -> Symbol:
     """Return ``x`` times or by ``constants``, marked as a multiple of ``x`` if these are equal."""
-    result = _elementwise(x, constants, operation)
-    if result.shape != x.shape or not constants.size:
-        return result
-    first = constants.reshape(-1)[0]
-    if not first or not np.all(constants == first):
-        return result
-    return replace(result, parts=tuple((t, float(operation(f, first))) for t, f in x.known_parts))
-
-
-def _elementwise(
-    x: Symbol, constants: Constant, operation: Callable[[FloatArray, FloatArray], FloatArray]
-) -> Symbol:
     shape = np.broadcast_shapes(x.shape, constants.shape)
+    parts: Parts = ()
+    first = constants.reshape(-1)[0] if constants.size and shape == x.shape else 0.0
+    if first and np.all(constants == first):
+        parts = tuple((t, float(operation(f, first))) for t, f in x.known_parts)
     x = x.broadcast(shape)
     values = np.broadcast_to(constants.astype(np.float64), shape).reshape(-1)
     size = np.abs(values)
@@ -343,7 +335,7 @@ def _elementwise(
         rounding[value] = operation(x.rounding[value], size) + lost
     bias = operation(x.bias, values)
     bias_rounding = operation(x.bias_rounding, size) + relative * np.abs(bias) + tiny
-    return Symbol(x.shape, terms, bias, rounding, bias_rounding, tail=x.tail)
+    return Symbol(shape, terms, bias, rounding, bias_rounding, tail=x.tail, parts=parts)
 
 
 def check_elements(shape: Shape) -> int:
