@@ -16,31 +16,26 @@ limit ended, goes on from it.
 """
 
 import gzip
+import json
 import os
+import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from milp_verix.base.arguments import PATH, Kind, checked
 from milp_verix.base.errors import InputError, refusing
 from milp_verix.base.files import Autosave, write_atomically
-
-if TYPE_CHECKING:
-    from milp_verix.results.contrast import ContrastiveExplanation
-    from milp_verix.results.explanation import Explanation
-
-import json
-import socket
-import warnings
-from typing import Annotated, Literal, NotRequired, TypeAlias, TypedDict
-
 from milp_verix.base.number_text import counted
 from milp_verix.base.stored_kinds import Amount, Cost, Count, Indices, Prediction, Sha256
 from milp_verix.base.stored_numbers import UnreadableError, parsed
 from milp_verix.results.comparison_files import ComparedChecks
+from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.conversion import converted, shown
+from milp_verix.results.explanation import Explanation
 
 
 class TaskSettings(TypedDict, total=False):
@@ -329,7 +324,7 @@ def default_folder(journal: Path) -> Path:
     return journal.resolve().with_suffix(".results")
 
 
-def packed(result: "Explanation | ContrastiveExplanation") -> bytes:
+def packed(result: Explanation | ContrastiveExplanation) -> bytes:
     """Return a result as its file holds it. Equal results are equal bytes: no time is in them."""
     return gzip.compress(result.to_json().encode(), mtime=0)
 
@@ -337,16 +332,13 @@ def packed(result: "Explanation | ContrastiveExplanation") -> bytes:
 @checked(journal=PATH, record=Kind("a record of a journal", lambda value: hasattr(value, "get")))
 def read_result(
     journal: str | Path, record: Record, *, results: str | Path | None = None
-) -> "Explanation | ContrastiveExplanation | None":
+) -> Explanation | ContrastiveExplanation | None:
     """Return the whole result that a record of ``journal`` names; None where it names none.
 
     A row of :func:`milp_verix.read_study` will do as the record. ``results`` is the folder of
     results, if it is not inside the journal's folder. Raises ``InputError`` for a file that cannot
     be read, and for a path that leads out of the folder.
     """
-    from milp_verix.results.contrast import ContrastiveExplanation
-    from milp_verix.results.explanation import Explanation
-
     stored = record.get("result")
     if not isinstance(stored, str):  # None, or a table's empty cell
         return None

@@ -23,7 +23,6 @@ from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.models.onnx import model_file
 from milp_verix.models.onnx.model_file import ModelSource
 from milp_verix.models.onnx.table_model import behind, refuse_trees, require_equal, table_model
-from milp_verix.models.trees.readers import path_of
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
@@ -193,10 +192,7 @@ def behind_transformer(
         expected=lambda table: _dense(transformer.transform(table)),
         rounding=_ROUNDING,
     )
-    found = as_onnx(source, np.zeros((1, width), np.float32))
-    path = path_of(found)
-    model, _ = model_file.read_model(found)
-    model_file.embed(model, None if path is None else path.parent)
+    model, _ = model_file.read_model(as_onnx(source, np.zeros((1, width), np.float32)))
     with refusing(f"the transformer makes {width} numbers of a row", InputError):
         signature = model_file.read_signature(model.graph, input_shape=(1, width), output=output)
     return behind(encoding, model, signature.input_name)

@@ -331,8 +331,10 @@ def _evaluated(
     error = max((x.error for x in floats), default=0.0)
     if node.operator in CHOOSING and floats:
         _check_choice(node, floats)
-    if node.operator == "Cast" and floats and _widens(floats[0].dtype, outlines[0][0]):
-        return [replace(floats[0], dtype=outlines[0][0] or floats[0].dtype)]
+    if node.operator == "Cast" and floats:
+        to = outlines[0][0]
+        if to is not None and to.kind == "f" and np.can_cast(floats[0].dtype, to):
+            return [replace(floats[0], dtype=to)]  # it rounds nothing in real arithmetic
     results = _reference(node, proto, inputs, outlines)
     if node.operator in STEPPING and floats:
         _check_steps(node, proto, floats[0], results[0], outlines)
@@ -368,11 +370,6 @@ def _check_choice(node: NodeContext, floats: Sequence[Known]) -> None:
     summing = node.operator == "CumSum" or (node.operator == "Range" and not whole)
     if summing or (node.operator == "Mod" and not node.integer("fmod", 0)):
         raise node.unsupported("it is evaluated on constants that are whole numbers only")
-
-
-def _widens(dtype: np.dtype[Any], to: np.dtype[Any] | None) -> bool:
-    """Return whether a cast rounds nothing, so that it is no operation in real arithmetic."""
-    return to is not None and to.kind == "f" and np.can_cast(dtype, to)
 
 
 def _check_steps(

@@ -301,7 +301,7 @@ def _damaged() -> ModelError:
     )
 
 
-def embed(model: onnx.ModelProto, folder: Path | None) -> None:
+def _embed(model: onnx.ModelProto, folder: Path | None) -> None:
     """Store tensors that ``model`` keeps in files in ``folder`` in the model itself.
 
     These are initializers and the attributes of nodes, nested ones too. ``folder`` is None for a
@@ -380,9 +380,11 @@ _LARGEST = 2**31
 def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
     """Return a copy of the model that holds all of its weights, and the SHA-256 of its bytes.
 
-    Raises ``ModelError`` where it is missing, unreadable, empty, truncated or not ONNX.
+    Raises ``ModelError`` where it is missing, unreadable, empty, truncated or not ONNX, and where
+    weights that it keeps in files of its folder are.
     """
-    label, data = path_of(source) or IN_MEMORY, _bytes_of(source)
+    path, data = path_of(source), _bytes_of(source)
+    label = path or IN_MEMORY
     if not data:
         raise ModelError(f"cannot read {label}: it is empty")
     try:
@@ -394,6 +396,7 @@ def read_model(source: ModelSource) -> tuple[onnx.ModelProto, str]:
         raise ModelError(f"cannot read {label}: it is {seen}") from error
     if not model.graph.output:
         raise ModelError(f"cannot read {label}: it is not an ONNX model, or has no output")
+    _embed(model, None if path is None else path.parent)
     return model, hashlib.sha256(data).hexdigest()
 
 

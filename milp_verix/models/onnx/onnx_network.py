@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
 from milp_verix.base.errors import InputError, ModelError, refusing
+from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.table_encoding import encodings_kept
@@ -23,9 +24,6 @@ from milp_verix.models.onnx import model_file
 from milp_verix.models.onnx.model_file import JoinedInputs, ModelSource, Signature
 from milp_verix.models.onnx.trace import Anchor, require_memory, trace
 from milp_verix.models.trees.readers import ends_in_trees, path_of
-
-if TYPE_CHECKING:
-    from milp_verix.inputs.fitted import Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -276,7 +274,7 @@ def _read(
     output: str | None,
     transformer: Any,
     *,
-    missing: "Missing" = (),
+    missing: Missing = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.models.trees import behind_table
@@ -298,7 +296,6 @@ def _read(
         source = as_onnx(source, example)
     path = path_of(source)
     model, sha256 = model_file.read_model(source)
-    model_file.embed(model, None if path is None else path.parent)
     joined = model_file.join_inputs(model)
     signature = model_file.read_signature(model.graph, input_shape=input_shape, output=output)
     if any(node.op_type in model_file.NODES_OF_TREES for node in model.graph.node):
