@@ -13,17 +13,10 @@ import numpy as np
 from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers import session
+from milp_verix.solvers import session, solver_facts
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, Targets
-from milp_verix.solvers.solver_facts import (
-    NO_OPTIONS,
-    UNKNOWN,
-    NameOptions,
-    SolverFacts,
-    notes_on,
-    read_name_options,
-)
+from milp_verix.solvers.solver_facts import NO_OPTIONS, NameOptions, SolverFacts
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -59,7 +52,7 @@ class OwnSolver:
 
     def named(self, name: str, pairs: list[tuple[str, str]]) -> "OwnSolver":
         """Return this solver with the options in a ``name``; ``InputError`` for a wrong one."""
-        return replace(self, options=read_name_options(name, self.kind.facts, pairs))
+        return replace(self, options=solver_facts.read_name_options(name, self.kind.facts, pairs))
 
     def unavailable(self) -> str | None:
         return self.kind.lacking()
@@ -111,9 +104,9 @@ class OwnSession:
         facts, self._given, self.longest = self.facts, given, given.seconds
         self._begun_with = threads, tolerances
         self.name = given.name or facts.name
-        self.notes = notes_on(self.name, given.settings, None)
+        self.notes = solver_facts.notes_on(self.name, given.settings, None)
         # tolerances that a solver is shipped with are wider, and it drops larger entries
-        trusted = UNKNOWN if given.shipped else facts
+        trusted = solver_facts.UNKNOWN if given.shipped else facts
         self.largest_big_m, self.dropped = trusted.largest_big_m, trusted.dropped
         usual = facts.shipped(threads) if given.shipped else facts.usual(threads, tolerances)
         self.parameters = {**usual, **given.settings}

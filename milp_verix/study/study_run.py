@@ -25,6 +25,7 @@ from milp_verix.oracle.verdict import INTERRUPTED
 from milp_verix.problem.meeting import shaped_domain
 from milp_verix.results.comparison import Comparison
 from milp_verix.searches.runner import stopping
+from milp_verix.study import study_inputs
 from milp_verix.study.journal import (
     DONE,
     FAILED,
@@ -36,13 +37,7 @@ from milp_verix.study.journal import (
     forget,
     identity,
 )
-from milp_verix.study.study_inputs import (
-    StudyInputs,
-    described_inputs,
-    indices_in,
-    inputs_of,
-    names_of,
-)
+from milp_verix.study.study_inputs import StudyInputs
 from milp_verix.study.tasks import FUNCTIONS, Setting, Task, settings_of, tasks_of
 from milp_verix.study.workers import connected, engine_for
 
@@ -134,11 +129,13 @@ def _given(
     """Return the inputs, and the options with their description if there is one."""
     xs = several_rows(xs)
     if described is None:
-        return inputs_of(xs, network.input_size, columns, names_of(network, options)), options
+        return study_inputs.inputs_of(
+            xs, network.input_size, columns, study_inputs.names_of(network, options)
+        ), options
     if columns is not None:
         raise InputError("the description names the columns of the input; leave columns out")
     placed = network.described(described)
-    given = described_inputs(xs, placed, reordered=placed.places != described.places)
+    given = study_inputs.described_inputs(xs, placed, reordered=placed.places != described.places)
     return given, {**options, "inputs": placed}
 
 
@@ -163,7 +160,7 @@ def _indices(given: str | Sequence[int] | None, count: int) -> Sequence[int]:
     if given is None:
         return range(count)
     if isinstance(given, str):
-        return indices_in(given, count)
+        return study_inputs.indices_in(given, count)
     chosen = [integer_of(index, "an index", 0) for index in given]
     if not chosen or len(set(chosen)) < len(chosen) or max(chosen) >= count:
         raise InputError(f"indices are distinct ones of the inputs 0..{count - 1}, got {given!r}")
@@ -221,7 +218,9 @@ def _samples(part: Part, arguments: Mapping[str, Any]) -> Iterator[NDArray[Any]]
         yield _first_readable(part.inputs, indices)
         return
     try:
-        labels = Labels(names_of(network, arguments), network.input_size, network.unread)
+        labels = Labels(
+            study_inputs.names_of(network, arguments), network.input_size, network.unread
+        )
         domain = arguments.get("domain", (0.0, 1.0))
         low, high = shaped_domain(domain, labels, network.input_shape, None)
         inside = np.clip(np.zeros(network.input_shape), low, high)
