@@ -33,9 +33,8 @@ from milp_verix.base.errors import InputError, ModelError
 from milp_verix.comparison.generated_models import generated
 from milp_verix.results.solver_times import SolverTimes
 from milp_verix.study.journal import best_records, identity
-from milp_verix.study.parts import Part, part_of
 from milp_verix.study.solver_study import SolverStudy
-from milp_verix.study.study_run import run_parts
+from milp_verix.study.study_run import Part, part_of, run_parts
 from milp_verix.views.text_tables import STUDY_HEADS, meaning, study_rows
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -84,12 +84,12 @@ from .searches.minimum.search_limits import SearchLimits as SearchLimits
 from .searches.radius_search import RadiusProgress as RadiusProgress
 from .searches.ranges.ranges_search import RangesProgress as RangesProgress
 from .solvers.backends.pyomo_solvers import to_pyomo as to_pyomo
+from .study.journal import read_result as read_result
 from .study.many import explain_many as explain_many
 from .study.report import (
     write_notice as write_notice,
     write_report as write_report,
 )
-from .study.results import read_result as read_result
 from .study.solver_study import SolverStudy as SolverStudy, read_solver_study as read_solver_study
 from .study.study_file import run_study as run_study
 from .study.study_run import Tally as Tally

@@ -22,8 +22,13 @@ from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.stored import Passage
 from milp_verix.models.loaded_model import LoadedModel, Origin
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.models.onnx.text_model import TextPipeline, text_model, text_trees
-from milp_verix.models.onnx.text_words import Place, WordReader
+from milp_verix.models.onnx.text_model import (
+    Place,
+    TextPipeline,
+    WordReader,
+    text_model,
+    text_trees,
+)
 from milp_verix.models.trees.readers import reader_of
 from milp_verix.results.explanation import Explanation
 from milp_verix.views.labels import marked_words

@@ -134,18 +134,22 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def refusing(
-    what: str, *errors: type[Exception], kind: type[MilpVerixError] = InputError
+    what: str,
+    *errors: type[Exception],
+    kind: type[MilpVerixError] = InputError,
+    brief: bool = False,
 ) -> Iterator[None]:
     """Raise an error of a ``kind`` that says ``what``, and why, in place of ``errors``.
 
     By default these are ``OSError``. An ``InputError`` is a ``ValueError``, too: a block for files
-    stands around one for their content. What an error says already is not said twice.
+    stands around one for their content. What an error says already is not said twice; where it is
+    ``brief``, its first line is told.
     """
     caught = errors or (OSError,)
     try:
         yield
     except caught as error:
-        why = str(getattr(error, "strerror", None) or said(error))
+        why = first_line(error) if brief else str(getattr(error, "strerror", "") or said(error))
         raise kind(why if why.startswith(what) else f"{what}: {why}") from error
 
 

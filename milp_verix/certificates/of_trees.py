@@ -31,7 +31,7 @@ from milp_verix.certificates.certificate import (
 from milp_verix.certificates.phase_leaves import NoProofError, Tree, require_time
 from milp_verix.certificates.whole_proof import Proof
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.models.trees.missing_values import with_missing
+from milp_verix.models.trees.behind_table import with_missing
 from milp_verix.models.trees.tree_network import TreeNetwork
 from milp_verix.results.explanation import Explanation
 from verix_checker.forms import Form

@@ -26,9 +26,9 @@ from milp_verix.oracle.verdict import INTERRUPTED as STOPPED
 from milp_verix.problem.option_rows import fitting
 from milp_verix.results.comparison import Comparison
 from milp_verix.results.solver_times import SHIFT
-from milp_verix.study.parts import part_of
 from milp_verix.study.solver_study import read_solver_study
 from milp_verix.study.study_inputs import stored_inputs
+from milp_verix.study.study_run import part_of
 from milp_verix.views.plot import plot_format
 from milp_verix.views.text_tables import remarks
 

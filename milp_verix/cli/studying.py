@@ -30,12 +30,11 @@ from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.problem.ball import UNIT_DOMAIN
 from milp_verix.results.solver_times import SHIFT
 from milp_verix.searches.order import ORDERS
-from milp_verix.study.parts import Part, part_of
-from milp_verix.study.results import default_folder
+from milp_verix.study.journal import default_folder
 from milp_verix.study.solver_study import SolverStudy, read_solver_study
 from milp_verix.study.study_file import OVERRIDES, study_in
 from milp_verix.study.study_inputs import stored_inputs
-from milp_verix.study.study_run import Tally, run_parts
+from milp_verix.study.study_run import Part, Tally, part_of, run_parts
 from milp_verix.study.tasks import FUNCTIONS as TASKS, LIMITS
 from milp_verix.views.text_tables import meaning
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import BY_NAME, checked, detached, instance_of
-from milp_verix.base.errors import InputError, listed, said
+from milp_verix.base.errors import InputError, listed, refusing
 from milp_verix.base.image_shape import shape_seen
 from milp_verix.inputs.frame import is_frame, named_frame
 from milp_verix.inputs.inputs import Inputs
@@ -330,10 +330,9 @@ class LoadedModel(ABC):
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return ``x`` as an array of numbers; ``InputError`` for anything else."""
-    try:
+    # TypeError: bfloat16 of PyTorch
+    with refusing("the input is not an array", TypeError, ValueError, RecursionError):
         array = np.asarray(detached(x))
-    except (TypeError, ValueError, RecursionError) as error:  # TypeError: bfloat16 of PyTorch
-        raise InputError(f"the input is not an array: {said(error)}") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"the input has type {array.dtype}, expected numbers")
     return array

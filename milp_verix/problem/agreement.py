@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from milp_verix.base.errors import ModelError
 from milp_verix.models.loaded_model import LoadedModel
-from milp_verix.models.onnx.graph import cut
-from milp_verix.models.onnx.model_file import session_of
+from milp_verix.models.onnx.model_file import cut, session_of
 from milp_verix.models.onnx.onnx_network import OnnxNetwork
 from milp_verix.models.onnx.symbol import Symbol
 from milp_verix.models.onnx.trace import trace

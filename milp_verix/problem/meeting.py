@@ -191,7 +191,7 @@ def with_missing_of(inputs: Inputs, network: LoadedModel) -> LoadedModel:
             "which computes with numbers: leave missing out of the description and fill numbers "
             "in, or give a pipeline with a SimpleImputer; trees read missing values"
         )
-    from milp_verix.models.trees.missing_values import with_missing  # it loads all readers of trees
+    from milp_verix.models.trees.behind_table import with_missing  # it loads all readers of trees
 
     return with_missing(network, inputs.missing)
 

@@ -5,7 +5,7 @@ A solver has ``name``, ``licence``, ``capabilities``, ``unavailable()`` and ``op
 :class:`~milp_verix.solvers.own_solver.OwnSolver`.
 
 Behind a colon stands the name that PuLP or Pyomo has for a solver, behind a question mark options
-for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.named_options`. An
+for it, as in the address of a web page: those of :mod:`~milp_verix.solvers.solver_facts`. An
 installed package adds solvers by entry points of the group ``milp_verix.solvers``; one with options
 has a method ``with_options``. ``auto`` is the first solver that takes the program, is installed,
 and opens.

@@ -14,19 +14,10 @@ from milp_verix.base.clock import NO_LIMIT
 from milp_verix.base.errors import LicenceLimitError, SolverError, SolverUnavailableError
 from milp_verix.base.number_text import counted
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions, read_name_options
+from milp_verix.solvers import session, solver_facts
 from milp_verix.solvers.remote_session import RemoteSession
-from milp_verix.solvers.session import (
-    FULL,
-    Session,
-    SolveResult,
-    Targets,
-    extend,
-    in_words,
-    refuse_beyond,
-    start_of,
-)
-from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, notes_on
+from milp_verix.solvers.session import Session, SolveResult, Targets
+from milp_verix.solvers.solver_facts import NO_OPTIONS, NameOptions, SolverFacts
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -62,7 +53,7 @@ class OwnSolver:
 
     def named(self, name: str, pairs: list[tuple[str, str]]) -> "OwnSolver":
         """Return this solver with the options in a ``name``; ``InputError`` for a wrong one."""
-        return replace(self, options=read_name_options(name, self.kind.facts, pairs))
+        return replace(self, options=solver_facts.read_name_options(name, self.kind.facts, pairs))
 
     def unavailable(self) -> str | None:
         return self.kind.lacking()
@@ -99,7 +90,7 @@ class OwnSession:
     facts: ClassVar[SolverFacts]
     package: ClassVar[str]
     version: str
-    capabilities: frozenset[str] = FULL
+    capabilities: frozenset[str] = session.FULL
     notes: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = MappingProxyType({})
     _errors: tuple[type[Exception], ...] = ()
@@ -112,10 +103,11 @@ class OwnSession:
         self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
     ) -> None:
         facts, self._given, self.longest = self.facts, given, given.seconds
+        self._begun_with = threads, tolerances
         self.name = given.name or facts.name
-        self.notes = notes_on(self.name, given.settings, None)
+        self.notes = solver_facts.notes_on(self.name, given.settings, None)
         # tolerances that a solver is shipped with are wider, and it drops larger entries
-        trusted = UNKNOWN if given.shipped else facts
+        trusted = solver_facts.UNKNOWN if given.shipped else facts
         self.largest_big_m, self.dropped = trusted.largest_big_m, trusted.dropped
         usual = facts.shipped(threads) if given.shipped else facts.usual(threads, tolerances)
         self.parameters = {**usual, **given.settings}
@@ -151,7 +143,7 @@ class OwnSession:
         return self._program
 
     def load(self, program: Program) -> None:
-        refuse_beyond(self, program)
+        session.refuse_beyond(self, program)
         kept, self._program = program.without_tiny(self.dropped), None
         # rows widened for what is dropped hold for these bounds only
         self._widened = None if kept is program else program
@@ -181,7 +173,7 @@ class OwnSession:
 
     def minimise(self, cost: FloatArray, targets: Targets) -> SolveResult:
         program, targets = self._before("minimising"), targets.within(self.longest)
-        given = start_of(targets, cost.size) if "start" in self.capabilities else None
+        given = session.start_of(targets, cost.size) if "start" in self.capabilities else None
         targets = replace(targets, start=given)
         self._deadline = targets.deadline()
         with self._translating(program):
@@ -264,7 +256,7 @@ class LicenceFallback:
     def extend(self, program: Program) -> None:
         self._program = program
         self.handed_over += self._current is self._other
-        self._tried(lambda: extend(self._current, program))
+        self._tried(lambda: session.extend(self._current, program))
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         assert self._program is not None
@@ -296,7 +288,7 @@ class LicenceFallback:
             self._other = self._open_other()
         assert self._program is not None
         if not self._program.needs <= self._other.capabilities:
-            beyond = in_words(self._program.needs - self._other.capabilities)
+            beyond = session.in_words(self._program.needs - self._other.capabilities)
             raise LicenceLimitError(f"{error}; {self._other.name} takes no {beyond}") from error
         self._other.load(self._program)
         self._current = self._other

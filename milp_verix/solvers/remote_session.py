@@ -35,15 +35,8 @@ from milp_verix.base.errors import (
     SolverError,
     SolverUnavailableError,
 )
-from milp_verix.solvers.session import (
-    LONGEST_WAIT,
-    Session,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    refuse_beyond,
-    start_of,
-)
+from milp_verix.solvers import session
+from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 from verix_encodings.work import spend, worked
@@ -56,21 +49,21 @@ def main(folder: str) -> None:
     questions: queue.SimpleQueue[Any] = queue.SimpleQueue()
     reader = threading.Thread(target=_read, args=(folder, sys.stdin.buffer, questions), daemon=True)
     reader.start()
-    session = None
+    opened = None
     while True:
         question = questions.get()
         answer: object
         try:
-            if session is None:
-                session = question()
-                known = session.name, session.version, session.capabilities
-                kept = getattr(session, "dropped", 0.0), dict(getattr(session, "parameters", {}))
-                answer = (*known, session.largest_big_m, session.notes, *kept)
+            if opened is None:
+                opened = question()
+                known = opened.name, opened.version, opened.capabilities
+                kept = getattr(opened, "dropped", 0.0), dict(getattr(opened, "parameters", {}))
+                answer = (*known, opened.largest_big_m, opened.notes, *kept)
             else:
                 began = worked()
                 for method, *arguments in question:
-                    answer = getattr(session, method)(*arguments)
-                answer = (answer, session.notes, worked() - began)
+                    answer = getattr(opened, method)(*arguments)
+                answer = (answer, opened.notes, worked() - began)
         except MilpVerixError as error:
             answer = error
         except Exception as error:  # noqa: BLE001, RUF100
@@ -192,7 +185,7 @@ def _readable(pipe: IO[bytes], seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
-    while not poll.poll(1000 * max(min(deadline - time.monotonic(), LONGEST_WAIT), 0.0)):
+    while not poll.poll(1000 * max(min(deadline - time.monotonic(), session.LONGEST_WAIT), 0.0)):
         if time.monotonic() >= deadline:
             return False
     return True
@@ -242,11 +235,11 @@ class RemoteSession:
         self.dropped, self.parameters = about[5:]
 
     def load(self, program: Program) -> None:
-        refuse_beyond(self, program)
+        session.refuse_beyond(self, program)
         self._program, self._news = program, [("load", program)]
 
     def extend(self, program: Program) -> None:
-        refuse_beyond(self, program)
+        session.refuse_beyond(self, program)
         self._program = program
         self._news.append(("extend", program))
 
@@ -260,7 +253,7 @@ class RemoteSession:
         if self._program is None:
             raise SolverError("load a program before minimising")
         deadline = time.monotonic() + targets.seconds
-        start = start_of(targets, cost.size) if "start" in self.capabilities else None
+        start = session.start_of(targets, cost.size) if "start" in self.capabilities else None
         if self._process is None or not self._process.usable:
             self._process, self._news = take(self._make), [("load", self._program)]
         news, self._news = self._news, []

@@ -14,7 +14,6 @@ alone. A solver answers a question with a known answer before its word counts: t
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cache, partial
 from importlib import import_module
 from typing import Any, ClassVar
@@ -24,11 +23,10 @@ import numpy as np
 from milp_verix.base.arguments import LONGEST_CHECK
 from milp_verix.base.errors import SolverError, SolverUnavailableError
 from milp_verix.base.tolerances import Tolerances
-from milp_verix.solvers.named_options import read_options
 from milp_verix.solvers.own_solver import OwnSession
 from milp_verix.solvers.remote_session import RemoteSession
 from milp_verix.solvers.session import Session, SolveResult, SolveStatus, Targets, spend_solve
-from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, Values, notes_on
+from milp_verix.solvers.solver_facts import UNKNOWN, SolverFacts, Values, notes_on, read_options
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray
 
@@ -151,26 +149,11 @@ _MOST_ROUNDS = 8
 _VIOLATION = 1e-6
 
 
-class Outcome(Enum):
-    """A solver's answer on a program with a cutoff."""
+Solve = Callable[[float, float], SolveResult]
+"""Minimise with the row ``c·v ≤ cap`` (none where ``cap`` is infinite) within some seconds.
 
-    POINT = "a point"
-    EMPTY = "infeasible"
-    LATE = "time limit"
-    FAILED = "no answer"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
-    """The outcome of one solve, the point that came with it, and the solver's own words."""
-
-    outcome: Outcome
-    point: FloatArray | None = None
-    detail: str = ""
-
-
-Solve = Callable[[float, float], Attempt]
-"""Minimise with the row ``c·v ≤ cap`` (none where ``cap`` is infinite) within some seconds."""
+What is optimal is a point here; the bound of the result counts for nothing.
+"""
 
 
 def minimise_by_cutoff(
@@ -203,12 +186,13 @@ def minimise_by_cutoff(
     value = np.inf
     for _ in range(_MOST_ROUNDS):
         seconds = deadline - time.monotonic()
-        attempt = solve(cap, seconds) if seconds > 0 else Attempt(Outcome.LATE, None, "time limit")
+        late = SolveResult(SolveStatus.TIME_LIMIT, detail="time limit")
+        attempt = solve(cap, seconds) if seconds > 0 else late
         spend_solve(program, program.rows)  # these solvers do not tell their iterations
         point = attempt.point if _is_point(program, attempt.point) else None
         if point is not None and cost @ point < value:
             best, value = point, float(cost @ point)
-        if attempt.outcome is not Outcome.POINT:
+        if attempt.status is not SolveStatus.OPTIMAL:
             return _ended(attempt, cap, proves, best)
         if point is None:
             detail = f"a point that does not fit the program ({attempt.detail})"
@@ -243,17 +227,13 @@ def _slack(facts: SolverFacts, value: float, lost: float) -> float:
     return facts.slack * max(1.0, abs(value)) + lost
 
 
-def _ended(attempt: Attempt, cap: float, proves: float, best: FloatArray | None) -> SolveResult:
+def _ended(attempt: SolveResult, cap: float, proves: float, best: FloatArray | None) -> SolveResult:
     """Return the result of a search whose last solve brought no better point."""
-    status, bound = SolveStatus.FAILED, -np.inf
-    if attempt.outcome is Outcome.LATE:
-        status = SolveStatus.TIME_LIMIT
-    elif attempt.outcome is Outcome.EMPTY and best is not None:
+    status, bound = attempt.status, -np.inf
+    if status is SolveStatus.INFEASIBLE and best is not None:
         status, bound = SolveStatus.OPTIMAL, proves
-    elif attempt.outcome is Outcome.EMPTY and np.isfinite(cap):
+    elif status is SolveStatus.INFEASIBLE and np.isfinite(cap):
         status, bound = SolveStatus.TARGET, proves
-    elif attempt.outcome is Outcome.EMPTY:
-        status = SolveStatus.INFEASIBLE
     return SolveResult(status, bound, best, detail=attempt.detail)
 
 
@@ -287,14 +267,15 @@ def misses(program: Program, point: FloatArray) -> float:
 class FamilySolver:
     """The solver that a package of many calls ``native``, with the user's own ``options``.
 
-    ``package`` is the name and the licence of the package; ``allowed`` has the options that a
-    string may set for each name that it has for a solver.
+    ``package`` is the name and the licence of the package, ``session`` the class of its sessions;
+    ``allowed`` has the options that a string may set for each name that it has for a solver.
     """
 
     name: str
     native: str
     options: dict[str, Any] = field(default_factory=dict)
     package: ClassVar[str]
+    session: ClassVar[Any]
     allowed: ClassVar[dict[str, dict[str, Values]]]
 
     @property
@@ -322,13 +303,10 @@ class FamilySolver:
     def unavailable(self) -> str | None:
         raise NotImplementedError
 
-    def session(self, threads: int, tolerances: Tolerances) -> Session:
-        raise NotImplementedError
-
     def open(self, *, threads: int, tolerances: Tolerances) -> RemoteSession:
         if reason := self.unavailable():
             raise SolverUnavailableError(reason)
-        return RemoteSession(partial(self.session, threads, tolerances))
+        return RemoteSession(partial(self.session, self, threads, tolerances))
 
 
 class FamilySession(OwnSession):
@@ -356,11 +334,11 @@ class FamilySession(OwnSession):
         """Return what minimises ``cost`` with a cutoff."""
         raise NotImplementedError
 
-    def _empty(self, detail: str) -> Attempt:
-        """Return what the word "infeasible" is worth."""
-        if self._distrust is not None:
-            return Attempt(Outcome.FAILED, detail=f"{detail}; {self._distrust}")
-        return Attempt(Outcome.EMPTY, detail=detail)
+    def _said(self, status: SolveStatus, point: FloatArray | None, detail: str) -> SolveResult:
+        """Return what a solver said, whose word "infeasible" may be worth nothing."""
+        if status is SolveStatus.INFEASIBLE and self._distrust is not None:
+            status, detail = SolveStatus.FAILED, f"{detail}; {self._distrust}"
+        return SolveResult(status, point=point, detail=detail)
 
     def _filled(self, values: Sequence[float | None]) -> FloatArray:
         """Return ``values`` as a point; a column in no row or cost has None, and gets any value."""

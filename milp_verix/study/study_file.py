@@ -18,9 +18,8 @@ from milp_verix.inputs.input_files import read_numbers
 from milp_verix.models.loaded_model import LoadedModel
 from milp_verix.models.onnx.onnx_network import load_network
 from milp_verix.problem.option_rows import rows_of
-from milp_verix.study.parts import Part, part_of
 from milp_verix.study.study_inputs import stored_inputs
-from milp_verix.study.study_run import Tally, run_parts
+from milp_verix.study.study_run import Part, Tally, part_of, run_parts
 from milp_verix.study.tasks import LIMITS
 
 _NETWORKS = ("model", "models")

@@ -13,17 +13,7 @@ from milp_verix.base.tolerances import Tolerances
 from milp_verix.results.base import Result
 from milp_verix.study import study_summary
 from milp_verix.study.journal import DONE
-from milp_verix.study.study_rows import (
-    Settings,
-    StoredTask,
-    TaskRow,
-    radius_text,
-    read_result,
-    read_rows,
-    settings_of_rows,
-    stored_results,
-    value_text,
-)
+from milp_verix.study.study_summary import Settings, StoredTask, TaskRow
 from milp_verix.study.table import use_in
 from milp_verix.views.image_view import image_view
 from milp_verix.views.rendering import Cell, PageTable, View, rendered
@@ -62,13 +52,13 @@ def study_page(
         words.append(text.removeprefix(f"{journal}: "))
         warn(text)
 
-    rows = read_rows(journal, tell)
+    rows = study_summary.read_rows(journal, tell)
     if not rows:
         raise InputError(f"{journal} holds no record of a task: a study has a line for each")
     if results is not None and not results.is_dir():
         raise InputError(f"results: {results} is no folder; name the one with the whole results")
-    settings = settings_of_rows(rows)
-    there = stored_results(rows, journal, results)
+    settings = study_summary.settings_of_rows(rows)
+    there = study_summary.stored_results(rows, journal, results)
     chosen = _spread(there, most)
     examples = _examples(there)
     open_rows = [row for row in rows if row.status != DONE]
@@ -80,7 +70,7 @@ def study_page(
         lead=study_summary.totals(rows),
         question=_question(rows, settings, examples, words),
         shared=[
-            (name.replace("_", " "), typeset(value_text(value)))
+            (name.replace("_", " "), typeset(study_summary.value_text(value)))
             for name, value in settings.shared.items()
         ],
         tasks=settings.tasks,
@@ -135,10 +125,8 @@ def _examples(there: Sequence[StoredTask]) -> dict[str, Result]:
     for stored in there:
         name = f"{stored.row.network} {stored.row.task}"
         if name not in found:
-            try:
-                found[name] = read_result(stored)
-            except InputError:
-                continue
+            with suppress(InputError):
+                found[name] = stored.read()
     return found
 
 
@@ -160,7 +148,7 @@ def _question(
         ),
         ("inputs", f"{len(indices)}: {words}"),
         ("tasks", ", ".join(settings.tasks)),
-        ("radii", ", ".join(radius_text(radius) for radius in settings.radii)),
+        ("radii", ", ".join(study_summary.radius_text(radius) for radius in settings.radii)),
         *((name.replace("_", " "), ", ".join(_values(rows, name))) for name in settings.varies),
         *(
             ("note", f"{note} ({counted(count, 'task')})")
@@ -171,7 +159,11 @@ def _question(
 
 
 def _values(rows: Sequence[TaskRow], name: str) -> list[str]:
-    return list(dict.fromkeys(value_text(row.setting[name]) for row in rows if name in row.setting))
+    return list(
+        dict.fromkeys(
+            study_summary.value_text(row.setting[name]) for row in rows if name in row.setting
+        )
+    )
 
 
 def _reasons(rows: Sequence[TaskRow]) -> PageTable:
@@ -245,7 +237,7 @@ def card(stored: StoredTask, settings: Settings, counterfactuals: int | None) ->
     row, name = stored.row, input_name(stored.row)
     prediction, said, named = predicted(row), "", False
     try:
-        result = read_result(stored)
+        result = stored.read()
         most = counterfactuals
         if most is None:
             most = FEW if image_view(result) is not None else len(result.groups)

@@ -26,7 +26,7 @@ from milp_verix.results.base import difference_of
 from milp_verix.results.explanation import Explanation
 from milp_verix.results.json_format import load
 from milp_verix.study.journal import Record, best_records
-from milp_verix.study.study_rows import StoredTask, radius_text, read_rows, stored_results
+from milp_verix.study.study_summary import StoredTask, radius_text, read_rows, stored_results
 from milp_verix.views.facts import domain_parts
 from milp_verix.views.labels import labels_of
 from milp_verix.views.text_tables import ColumnUse, TableUse

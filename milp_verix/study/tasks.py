@@ -36,8 +36,7 @@ from milp_verix.results.comparison_files import compared_checks
 from milp_verix.results.contrast import ContrastiveExplanation
 from milp_verix.results.earlier import EarlierResultError
 from milp_verix.results.explanation import Explanation
-from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Record, identity
-from milp_verix.study.results import Partial, packed
+from milp_verix.study.journal import DONE, FAILED, UNDECIDED, Partial, Record, identity, packed
 from milp_verix.study.study_inputs import StudyInputs
 
 FUNCTIONS: dict[str, Callable[..., Explanation | ContrastiveExplanation | Comparison]] = {
@@ -270,14 +269,8 @@ def run_task(network: LoadedModel, task: Task, whole: bool) -> TaskOutcome:
     if result.statistics.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     result = replace(result, notes=(*result.notes, *task.notes))
-    record = {
-        **_subject(task),
-        **_answer(result),
-        "status": DONE if done else UNDECIDED,
-        "prediction": result.prediction,
-        "seconds": round(time.perf_counter() - started, 6),
-        "notes": result.notes,
-    }
+    status, seconds = DONE if done else UNDECIDED, time.perf_counter() - started
+    record = _record(task, status, seconds, result.prediction, **_answer(result))
     return TaskOutcome(record, packed(result) if whole else None, tuple(warnings))
 
 
@@ -304,32 +297,20 @@ def _compared(task: Task, found: Comparison, seconds: float) -> TaskOutcome:
         raise KeyboardInterrupt
     stopped = found.stopped or next((run.stopped for run in found.runs if run.stopped), None)
     status = DONE if stopped is None else UNDECIDED
-    record = _record(task, status, stopped, seconds, found.prediction)
-    return TaskOutcome({**record, "comparison": compared_checks(found)})
+    checks = compared_checks(found)
+    record = _record(task, status, seconds, found.prediction, reason=stopped, comparison=checks)
+    return TaskOutcome(record)
 
 
 def failed(task: Task, reason: str, seconds: float = 0.0) -> TaskOutcome:
     """Return the record of a task that ended without a result."""
-    return TaskOutcome(_record(task, FAILED, " ".join(reason.split()), seconds, None))
+    return TaskOutcome(_record(task, FAILED, seconds, None, reason=" ".join(reason.split())))
 
 
 def _record(
-    task: Task, status: str, reason: str | None, seconds: float, prediction: Prediction | None
+    task: Task, status: str, seconds: float, prediction: Prediction | None, **found: Any
 ) -> Record:
-    """Return the record of a task that has no explanation."""
-    return {
-        **_subject(task),
-        "status": status,
-        "explanation": None,
-        "unknown": None,
-        "prediction": prediction,
-        "seconds": round(seconds, 6),
-        "reason": reason,
-        "notes": task.notes,
-    }
-
-
-def _subject(task: Task) -> dict[str, Any]:
+    """Return the record of a task: what it is about, how it ended, and what was ``found``."""
     options = task.setting.options
     return {
         "key": task.key,
@@ -340,6 +321,13 @@ def _subject(task: Task) -> dict[str, Any]:
         "settings": {name: value for name, value in options.items() if name != "epsilon"},
         "network": task.network,
         "version": version(),
+        "status": status,
+        "explanation": None,
+        "unknown": None,
+        "prediction": prediction,
+        "seconds": round(seconds, 6),
+        "notes": task.notes,
+        **found,
     }
 
 
@@ -352,6 +340,7 @@ def _answer(result: Explanation | ContrastiveExplanation) -> dict[str, Any]:
             "lower_bound": result.lower_bound,
             "robust": result.robust or (None if result.counterfactual is None else False),
             "reason": result.statistics.stopped or result.unknown_reason,
+            "notes": result.notes,
         }
     obstacles = sorted(set(result.unknown_reasons.values()))
     reason = result.statistics.stopped or "; ".join(obstacles) or None
@@ -365,6 +354,7 @@ def _answer(result: Explanation | ContrastiveExplanation) -> dict[str, Any]:
         "size": result.size,
         "lower_bound": result.lower_bound,
         "reason": reason,
+        "notes": result.notes,
     }
 
 

@@ -55,12 +55,16 @@ _LOST = (
 _PACKAGES = ("milp-verix", "numpy", "scipy", "onnx", "onnxruntime", "highspy")
 
 
-def engine_for(network: LoadedModel, workers: int, whole: bool) -> Engine:
-    """Return the engine of this many ``workers``; one does its tasks in this process.
+def engine_for(network: LoadedModel, workers: int, whole: bool, client: Any = None) -> Engine:
+    """Return the engine of this many ``workers``, or of the cluster of a ``client``.
 
-    ``whole`` results come with the records if they are asked for. Raises ``InputError``
-    where several workers are asked for without joblib.
+    One worker does its tasks in this process. ``whole`` results come with the records if they are
+    asked for. Raises ``InputError`` where several workers are asked for without joblib.
     """
+    if client is not None:
+        if workers != 1:
+            raise InputError("workers are processes of this machine, and a scheduler has its own")
+        return dask_engine(network, client, whole)
     if integer_of(workers, "workers") > _MOST_WORKERS:
         raise InputError(f"workers are processes of this machine, not {workers} of them")
     if workers == 1:

@@ -14,7 +14,7 @@ import pytest
 from milp_verix import check, contrastive, explain, load_network, minimum
 from milp_verix.models.onnx import registry
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import Tensor, as_symbol
+from milp_verix.models.onnx.symbol import Symbol, Tensor
 from tests.support.onnx_models import FLOAT, build, node
 from verix_encodings import Elementwise, EncodingContext, Expressions, Interval, crown_bounds
 from verix_encodings.arrays import FloatArray
@@ -91,7 +91,7 @@ class Tight(HardSigmoid):  # type: ignore[misc, valid-type]
 def added(kind: type[Elementwise]) -> Iterator[None]:
     """Let the reader make nodes of this kind, by the line of the page."""
     known = registry.operators["HardSigmoid"]
-    names = {"HardSigmoid": kind, "operator": operator, "as_symbol": as_symbol}
+    names = {"HardSigmoid": kind, "operator": operator, "Symbol": Symbol}
     try:
         exec(code_of_the_page()[1], {**names, "NodeContext": NodeContext, "Tensor": Tensor})
         yield

@@ -29,10 +29,9 @@ OF_NO_USE_TO_A_DENSE_NETWORK = (
     *(
         f"milp_verix.{name}"
         for name in (
-            *("models.onnx.tree_models", "models.onnx.stored_trees", "models.trees.sklearn_trees"),
+            *("models.onnx.tree_models", "models.trees.sklearn_trees"),
             *("models.trees.behind_table", "models.trees.tree_network"),
-            *("models.trees.missing_values", "certificates.certify", "searches.minimum"),
-            *("study.tasks",),
+            *("certificates.certify", "searches.minimum", "study.tasks"),
         )
     ),
 )

@@ -8,7 +8,7 @@ import onnx
 from numpy.typing import ArrayLike, NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from milp_verix.models.onnx.graph import read_signature
+from milp_verix.models.onnx.model_file import read_signature
 from milp_verix.models.onnx.onnx_network import OnnxNetwork, load_network
 from milp_verix.models.onnx.trace import Trace, trace
 

@@ -15,6 +15,6 @@ The parameters after ``node`` are the node's inputs, ``None`` being the default 
 List every attribute that the function honours: a node with any other is refused. Say
 ``keeps_scores=True`` where the operator may follow a final Softmax. Raise ``node.unsupported(why)``
 for a use that cannot be encoded, ``node.malformed(why)`` or ``ValueError`` for one that breaks the
-specification. An operator that moves or repeats elements is ``rearrange`` with the numpy operation;
-one that multiplies by constants is ``dot``.
+specification. An operator that moves or repeats elements is ``x.rearrange`` with the numpy
+operation; one that multiplies by constants is ``x.dot``.
 """

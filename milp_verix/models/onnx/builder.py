@@ -12,20 +12,7 @@ from math import prod
 import numpy as np
 
 import verix_encodings as ve
-from milp_verix.models.onnx.symbol import (
-    COMPUTED,
-    UNDERFLOW,
-    Constant,
-    Shape,
-    Symbol,
-    Tail,
-    Tensor,
-    as_symbol,
-    exact_value,
-    join,
-    rearrange,
-    value_symbol,
-)
+from milp_verix.models.onnx.symbol import COMPUTED, UNDERFLOW, Constant, Shape, Symbol, Tail, Tensor
 from verix_encodings import Affine, Network, Node, Relu, Step
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.bounds.curves import LOG, SQRT, SQUARE, SmoothFunction
@@ -65,7 +52,7 @@ class Builder:
 
     def __init__(self, input_shape: Shape) -> None:
         """Begin a network without nodes; its input is value number 0."""
-        self.input = value_symbol(0, input_shape)
+        self.input = Symbol.of_value(0, input_shape)
         self._nodes: list[Node] = []
         self._affine: dict[object, int] = {}
         self._arguments: dict[object, tuple[SmoothFunction, Symbol]] = {}
@@ -76,7 +63,7 @@ class Builder:
 
     def value(self, x: Symbol) -> int:
         """Return the index of a value equal to ``x`` (flat), appending an affine node if needed."""
-        value = exact_value(x)
+        value = x.exact_value
         if value is None and (value := self._affine.get(x.token)) is None:
             value = self._affine[x.token] = self.append(_affine(x))
         return value
@@ -84,7 +71,7 @@ class Builder:
     def known(self, token: object, value: int | None) -> int | None:
         """Return the index of a symbol's value in the network; None if it was folded away.
 
-        ``token`` is the symbol's, ``value`` what :func:`exact_value` says of it. The symbol itself
+        ``token`` is the symbol's, ``value`` its ``exact_value``. The symbol itself
         may be gone: those of large networks do not fit into memory together.
         """
         value = self._affine.get(token, value)
@@ -103,7 +90,7 @@ class Builder:
         shifts = np.repeat(bias.astype(np.float64), matrix.shape[0] // bias.size)
         rounding = COMPUTED * abs(matrix).sum(axis=1) + UNDERFLOW, COMPUTED * np.abs(shifts)
         node = Affine(((self.value(x), matrix),), shifts, rounding)
-        return value_symbol(self.append(node), shape)
+        return Symbol.of_value(self.append(node), shape)
 
     def relu(self, x: Symbol) -> Symbol:
         """Append ``max(x, 0)`` and return it, in the shape of ``x``."""
@@ -111,7 +98,7 @@ class Builder:
 
     def absolute(self, x: Symbol) -> Symbol:
         """Append ``|x| = 2 relu(x) − x``, which is known not to be negative, and return it."""
-        value = value_symbol(self.value(x), x.shape)
+        value = Symbol.of_value(self.value(x), x.shape)
         map_ = _affine(self.relu(value) * 2.0 - value)
         return self.elementwise(value, lambda _: replace(map_, least=0.0))
 
@@ -126,11 +113,11 @@ class Builder:
         if not there.any(axis=1).all():
             raise ValueError("it takes the maximum of nothing")
         if flat.shape[1] == 1:
-            return rearrange(x, lambda _: columns[..., 0])
+            return x.rearrange(lambda _: columns[..., 0])
         starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))[:-1]])
         source, number = self.value(x), len(self._nodes) + 1
         self._nodes += ve.pairwise_maxima(number, source, x.size, flat[there], starts)
-        return value_symbol(len(self._nodes), shape)
+        return Symbol.of_value(len(self._nodes), shape)
 
     def smooth(self, x: Symbol, function: SmoothFunction) -> Symbol:
         """Append ``function(x)``, elementwise, and return it, in the shape of ``x``."""
@@ -175,7 +162,7 @@ class Builder:
         p, q = (indices.reshape(prod(shape), -1) for indices in (first, second))
         known = np.zeros(0) if limit is None else np.broadcast_to(limit, shape).reshape(-1)
         node = ve.Product(self.value(x), self.value(y), p, q, known)
-        return value_symbol(self.append(node), shape)
+        return Symbol.of_value(self.append(node), shape)
 
     def softmax(self, x: Symbol, axes: tuple[int, ...]) -> Symbol:
         """Append the softmax of ``x`` over ``axes`` together; return it, in the shape of ``x``."""
@@ -187,8 +174,8 @@ class Builder:
             return self._masked_softmax(
                 x, groups, hidden, lambda index: index.reshape(moved.shape).transpose(back)
             )
-        result = value_symbol(self.append(ve.Softmax(self.value(x), groups)), moved.shape)
-        return rearrange(result, lambda index: index.transpose(back))
+        result = Symbol.of_value(self.append(ve.Softmax(self.value(x), groups)), moved.shape)
+        return result.rearrange(lambda index: index.transpose(back))
 
     def _masked_softmax(
         self, x: Symbol, groups: IntArray, hidden: BoolArray, shaped: Callable[[IntArray], IntArray]
@@ -202,21 +189,21 @@ class Builder:
         widths = seen.sum(axis=1)
         if not widths.all():
             raise ValueError("a mask hides all scores of a softmax, which is no number then")
-        left = rearrange(x, lambda index: index.reshape(-1)[groups[seen]])
+        left = x.rearrange(lambda index: index.reshape(-1)[groups[seen]])
         place = np.cumsum(seen).reshape(seen.shape) - 1
         chosen = np.where(seen & (widths == 1)[:, None], 1, 0)
-        parts, size = [as_symbol(np.array([0.0, 1.0]))], 2
+        parts, size = [Symbol.of(np.array([0.0, 1.0]))], 2
         for width in np.unique(widths[widths > 1]).tolist():
             own = seen & (widths == width)[:, None]
             node = ve.Softmax(self.value(left), place[own].reshape(-1, width))
             chosen[own] = size + np.arange(node.entries.size)
-            parts.append(value_symbol(self.append(node), (node.entries.size,)))
+            parts.append(Symbol.of_value(self.append(node), (node.entries.size,)))
             size += node.entries.size
-        return join(parts, lambda indices: shaped(np.concatenate(indices)[chosen]))
+        return Symbol.join(parts, lambda indices: shaped(np.concatenate(indices)[chosen]))
 
     def elementwise(self, x: Symbol, kind: Callable[[int], Node]) -> Symbol:
         """Append the node that ``kind`` makes of the number of ``x``, in the shape of ``x``."""
-        return value_symbol(self.append(kind(self.value(x))), x.shape)
+        return Symbol.of_value(self.append(kind(self.value(x))), x.shape)
 
     def root(self, x: Symbol) -> Symbol:
         """Return ``√x``: a norm, where ``x`` is a multiple of a sum of squares, plus more."""
@@ -225,7 +212,7 @@ class Builder:
             return self.smooth(x, SQRT)
         argument, entries, weight = norm
         node = ve.Norm(self.value(argument), entries, weight, x.bias)
-        result = value_symbol(self.append(node), x.shape)
+        result = Symbol.of_value(self.append(node), x.shape)
         self.norms[len(self._nodes)] = argument, entries, weight
         return result
 

@@ -20,10 +20,9 @@ import onnx
 from milp_verix.base.errors import InputError, ModelError, first_line, refusing
 from milp_verix.inputs.fitted import Missing, bases_of
 from milp_verix.inputs.table_encoding import encoding_of
-from milp_verix.models.onnx.graph import read_signature
-from milp_verix.models.onnx.model_file import FACTS_KEY, ModelSource, embed, read_model
+from milp_verix.models.onnx import model_file
+from milp_verix.models.onnx.model_file import ModelSource
 from milp_verix.models.onnx.table_model import behind, refuse_trees, require_equal, table_model
-from milp_verix.models.trees.readers import path_of
 
 _ACCEPTED = (
     "the path of an ONNX file, its bytes, an onnx.ModelProto, a torch.nn.Module, a fitted "
@@ -158,10 +157,10 @@ def _without_remarks(model: onnx.ModelProto) -> onnx.ModelProto:
     parts = (*model.graph.node, *model.graph.initializer, *model.graph.value_info)
     for part in (model, model.graph, *parts, *model.graph.input, *model.graph.output):
         part.doc_string = ""
-        facts = [entry.value for entry in part.metadata_props if entry.key == FACTS_KEY]
+        facts = [entry.value for entry in part.metadata_props if entry.key == model_file.FACTS_KEY]
         del part.metadata_props[:]
         for text in facts:
-            part.metadata_props.add(key=FACTS_KEY, value=text)
+            part.metadata_props.add(key=model_file.FACTS_KEY, value=text)
     return model
 
 
@@ -193,12 +192,9 @@ def behind_transformer(
         expected=lambda table: _dense(transformer.transform(table)),
         rounding=_ROUNDING,
     )
-    found = as_onnx(source, np.zeros((1, width), np.float32))
-    path = path_of(found)
-    model, _ = read_model(found)
-    embed(model, None if path is None else path.parent)
+    model, _ = model_file.read_model(as_onnx(source, np.zeros((1, width), np.float32)))
     with refusing(f"the transformer makes {width} numbers of a row", InputError):
-        signature = read_signature(model.graph, input_shape=(1, width), output=output)
+        signature = model_file.read_signature(model.graph, input_shape=(1, width), output=output)
     return behind(encoding, model, signature.input_name)
 
 

@@ -7,33 +7,23 @@ from functools import lru_cache, partial
 from os import PathLike
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
 from numpy.typing import ArrayLike, NDArray
 
 from milp_verix.base.arguments import TEXT, checked
-from milp_verix.base.errors import InputError, ModelError, first_line, refusing
+from milp_verix.base.errors import InputError, ModelError, refusing
+from milp_verix.inputs.fitted import Missing
 from milp_verix.inputs.inputs import Inputs
 from milp_verix.inputs.one_row import in_order
 from milp_verix.inputs.table_encoding import encodings_kept
 from milp_verix.models.loaded_model import LoadedModel, Origin, as_numbers
-from milp_verix.models.onnx.graph import NODES_OF_TREES, Signature, cut, read_signature
-from milp_verix.models.onnx.model_file import (
-    JoinedInputs,
-    ModelSource,
-    embed,
-    facts_of,
-    join_inputs,
-    read_model,
-    session_of,
-)
+from milp_verix.models.onnx import model_file
+from milp_verix.models.onnx.model_file import JoinedInputs, ModelSource, Signature
 from milp_verix.models.onnx.trace import Anchor, require_memory, trace
 from milp_verix.models.trees.readers import ends_in_trees, path_of
-
-if TYPE_CHECKING:
-    from milp_verix.inputs.fitted import Missing
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -92,12 +82,10 @@ class OnnxNetwork(LoadedModel):
 
     def _run(self, session: Any, names: list[str], x: ArrayLike) -> list[NDArray[Any]]:
         point = self.as_input(x)
-        try:
+        text = f"onnxruntime cannot run {self.path or self.name}"
+        # its exceptions share no base class but this
+        with refusing(text, Exception, kind=ModelError, brief=True):
             outputs = session.run(names, {self.input_name: point})
-        except Exception as error:  # onnxruntime's exceptions share no base class but this
-            raise ModelError(
-                f"onnxruntime cannot run {self.path or self.name}: {first_line(error)}"
-            ) from error
         return [output.reshape(-1) for output in outputs]
 
     def placed(self, row: Mapping[str, Any]) -> tuple[list[float], tuple[str, ...]]:
@@ -116,7 +104,7 @@ class OnnxNetwork(LoadedModel):
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         """A copy in another process runs the model that was read here, whatever its file holds."""
-        kept = (one.name for one in fields(self) if one.name not in _SESSIONS)
+        kept = (one.name for one in fields(self) if not one.name.endswith("session"))
         return _reopened, ({name: getattr(self, name) for name in kept},)
 
     def _parts(self, row: Mapping[str, Any], joined: JoinedInputs) -> list[float]:
@@ -138,18 +126,27 @@ class OnnxNetwork(LoadedModel):
         )
 
 
-_SESSIONS = ("session", "anchor_session")
+def _sessions(
+    path: Path | None,
+    model: onnx.ModelProto,
+    signature: Signature,
+    anchors: Sequence[Anchor],
+    *,
+    stored: bool = False,
+) -> dict[str, Any]:
+    """Return the sessions of a network, whose errors name ``path``; if ``stored``, of that file."""
+    scores = signature.scores_name
+    run = None if stored else model
+    run = run if scores == signature.output_name else model_file.cut(model, [scores])
+    anchored = model_file.cut(model, [one.tensor for one in anchors] or [scores])
+    opened = model_file.session_of
+    return {"session": opened(path, run), "anchor_session": opened(path, anchored)}
 
 
 def _reopened(kept: dict[str, Any]) -> OnnxNetwork:
     """Return the network with these fields, in sessions of this process."""
-    path, model, scores = kept["path"], kept["model"], kept["scores_name"]
-    run = model if scores == kept["output_name"] else cut(model, [scores])
-    return OnnxNetwork(
-        **kept,
-        session=session_of(path, run),
-        anchor_session=_anchor_session(path, model, kept["anchors"], scores),
-    )
+    read = (kept[name] for name in ("path", "model", "signature", "anchors"))
+    return OnnxNetwork(**kept, **_sessions(*read))
 
 
 NetworkLike: TypeAlias = LoadedModel | ModelSource | Any
@@ -277,7 +274,7 @@ def _read(
     output: str | None,
     transformer: Any,
     *,
-    missing: "Missing" = (),
+    missing: Missing = (),
 ) -> LoadedModel:
     if ends_in_trees(source):
         from milp_verix.models.trees import behind_table
@@ -298,11 +295,10 @@ def _read(
 
         source = as_onnx(source, example)
     path = path_of(source)
-    model, sha256 = read_model(source)
-    embed(model, None if path is None else path.parent)
-    joined = join_inputs(model)
-    signature = read_signature(model.graph, input_shape=input_shape, output=output)
-    if any(node.op_type in NODES_OF_TREES for node in model.graph.node):
+    model, sha256 = model_file.read_model(source)
+    joined = model_file.join_inputs(model)
+    signature = model_file.read_signature(model.graph, input_shape=input_shape, output=output)
+    if any(node.op_type in model_file.NODES_OF_TREES for node in model.graph.node):
         from milp_verix.models.onnx.tree_models import read_onnx_trees
         from milp_verix.models.trees.tree_network import tree_network
 
@@ -325,12 +321,11 @@ def _read(
         **asdict(signature),
         softmax_stripped=traced.stripped in ("Softmax", "LogSoftmax"),
         sigmoid_stripped=traced.stripped == "Sigmoid",
-        session=_session(path, model, signature, joined),
+        **_sessions(path, model, signature, traced.anchors, stored=bool(path and not joined)),
         anchors=traced.anchors,
-        anchor_session=_anchor_session(path, model, traced.anchors, signature.scores_name),
         model=model,
         signature=signature,
-        facts=facts_of(model, max(traced.network.output_size, 2)),
+        facts=model_file.facts_of(model, max(traced.network.output_size, 2)),
         columns=columns if columns and len(columns) == traced.network.input_size else None,
         unread=unread,
         joined=joined,
@@ -344,17 +339,3 @@ def _content_hash(sha256: str, model: onnx.ModelProto, signature: Signature) -> 
     for part in (*model.graph.initializer, *model.graph.node):
         hashed.update(part.SerializeToString(deterministic=True))
     return hashed.hexdigest()
-
-
-def _session(
-    path: Path | None, model: onnx.ModelProto, signature: Signature, joined: JoinedInputs | None
-) -> Any:
-    if signature.scores_name == signature.output_name:
-        return session_of(path, model if path is None or joined else None)
-    return session_of(path, cut(model, [signature.scores_name]))
-
-
-def _anchor_session(
-    path: Path | None, model: onnx.ModelProto, anchors: Sequence[Anchor], scores_name: str
-) -> Any:
-    return session_of(path, cut(model, [one.tensor for one in anchors] or [scores_name]))

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, listed, refusing
 from milp_verix.models.onnx.builder import GIVEN, READERS, Builder, masked, with_masks
 from milp_verix.models.onnx.symbol import Shape, Symbol, Tensor
 
@@ -149,7 +149,7 @@ class Operator:
 operators: dict[str, Operator] = {}
 """The operators that are loaded: :func:`every_operator` loads those of the modules ``RARER``."""
 
-RARER = ("attention", "smooth_functions")
+RARER = ("attention",)
 
 
 def every_operator() -> dict[str, Operator]:
@@ -210,17 +210,17 @@ def apply(node: NodeContext, inputs: Sequence[Tensor | None]) -> tuple[Tensor, .
     inputs = [with_masks(x) for x in inputs] if node.operator in GIVEN else inputs
     _check_form(entry, node, inputs)
     tail = next((x.tail for x in inputs if isinstance(x, Symbol) and x.tail), None)
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below, for sparse ones too
-            if tail is None or entry.keeps_scores:
-                results = entry.function(node, *inputs)
-            else:
-                found = None if entry.of_scores is None else entry.of_scores(node, *inputs)
-                # what the function makes of scores says itself what is left out of them
-                tail = None
-                results = entry.function(node, *_applied(node, inputs)) if found is None else found
-    except (ValueError, IndexError, ArithmeticError) as error:
-        raise ModelError(f"{node}: {error}") from error
+    with (
+        refusing(str(node), ValueError, IndexError, ArithmeticError, kind=ModelError),
+        np.errstate(over="ignore", invalid="ignore"),  # refused below, for sparse ones too
+    ):
+        if tail is None or entry.keeps_scores:
+            results = entry.function(node, *inputs)
+        else:
+            found = None if entry.of_scores is None else entry.of_scores(node, *inputs)
+            # what the function makes of scores says itself what is left out of them
+            tail = None
+            results = entry.function(node, *_applied(node, inputs)) if found is None else found
     outputs = results if isinstance(results, tuple) else (results,)
     if not all(x.finite for x in outputs if isinstance(x, Symbol)):
         raise ModelError(f"{node}: its weights overflow, combined with those of the nodes before")

@@ -89,16 +89,30 @@ class Symbol:
     __array_ufunc__ = None  # what numpy's arrays add to themselves is a symbol
 
     def __add__(self, other: "Tensor | float") -> "Symbol":
-        return add(self, as_symbol(other))
+        x, y = self, Symbol.of(other)
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        parts = (*x.known_parts, *y.known_parts) if x.shape == y.shape else ()
+        x, y = x.broadcast(shape), y.broadcast(shape)
+        terms, rounding = {**x.terms, **y.terms}, {**x.rounding, **y.rounding}
+        once = relative_error(1)
+        for value in x.terms.keys() & y.terms.keys():
+            a, b = x.terms[value], y.terms[value]
+            terms[value] = a + b
+            lost = once * (_row_sizes(a) + _row_sizes(b))
+            rounding[value] = x.rounding[value] + y.rounding[value] + lost
+        lost = once * np.where((x.bias != 0) & (y.bias != 0), np.abs(x.bias) + np.abs(y.bias), 0.0)
+        bias_rounding = x.bias_rounding + y.bias_rounding + lost
+        parts = parts if len(parts) <= _MOST_PARTS else ()
+        return Symbol(shape, terms, x.bias + y.bias, rounding, bias_rounding, parts=parts)
 
     def __neg__(self) -> "Symbol":
         return self * -1.0
 
     def __sub__(self, other: "Tensor | float") -> "Symbol":
-        return add(self, -as_symbol(other))
+        return self + -Symbol.of(other)
 
     def __rsub__(self, other: "Constant | float") -> "Symbol":
-        return add(as_symbol(other), -self)
+        return Symbol.of(other) + -self
 
     def __mul__(self, factors: "Constant | float") -> "Symbol":
         return _multiple(self, np.asarray(factors), np.multiply)
@@ -107,6 +121,47 @@ class Symbol:
         if not np.all(divisors):
             raise ValueError("it divides by zero")
         return _multiple(self, np.asarray(divisors), np.divide)
+
+    @staticmethod
+    def of(tensor: "Tensor | float") -> "Symbol":
+        """Return ``tensor`` as a symbol: a constant is a symbol with no terms."""
+        if isinstance(tensor, Symbol):
+            return tensor
+        shape = np.shape(tensor)
+        check_elements(shape)
+        bias = np.asarray(tensor, dtype=np.float64).reshape(-1)
+        return Symbol(shape, {}, bias, {}, COMPUTED * np.abs(bias))
+
+    @staticmethod
+    def of_value(value: int, shape: Shape) -> "Symbol":
+        """Return the value ``v_value`` of the network itself, seen in ``shape``."""
+        size = check_elements(shape)
+        identity, zero = sp.eye_array(size, format="csr"), np.zeros(size)
+        return Symbol(shape, {value: identity}, zero, {value: zero}, zero)
+
+    @staticmethod
+    def join(xs: "Sequence[Symbol]", operation: Callable[[list[IntArray]], IntArray]) -> "Symbol":
+        """Return the symbol whose elements are picked from all of ``xs``, as numpy picks indices.
+
+        ``operation`` gets an array of indices for each symbol, in its shape: a concatenation, or a
+        stack.
+        """
+        sizes = [x.size for x in xs]
+        check_elements((sum(sizes),))
+        starts = np.cumsum([0, *sizes[:-1]])
+        index = operation([x.indices + start for x, start in zip(xs, starts, strict=True)])
+        widths = {value: matrix.shape[1] for x in xs for value, matrix in x.terms.items()}
+        terms, rounding = {}, {}
+        for value, width in widths.items():
+            blocks = [
+                x.terms[value] if value in x.terms else sp.csr_array((x.size, width)) for x in xs
+            ]
+            terms[value] = sp.csr_array(sp.vstack(blocks, format="csr"))
+            rounding[value] = np.concatenate([x.rounding.get(value, np.zeros(x.size)) for x in xs])
+        bias = np.concatenate([x.bias for x in xs])
+        bias_rounding = np.concatenate([x.bias_rounding for x in xs])
+        flat = Symbol((sum(sizes),), terms, bias, rounding, bias_rounding)
+        return flat.rearrange(lambda _: index)
 
     @property
     def size(self) -> int:
@@ -141,91 +196,132 @@ class Symbol:
         )
         return all(bool(np.isfinite(part).all()) for part in parts)
 
+    @property
+    def exact_value(self) -> int | None:
+        """The index of the network's value that it equals element by element, or None."""
+        line = self.line
+        return line[0] if line is not None and line[1:] == (1.0, 0.0) else None
+
+    @property
+    def line(self) -> tuple[int, float, float] | None:
+        """``v``, ``a``, ``b`` if its elements are ``a v_i + b``, in order; None otherwise."""
+        if len(self.terms) != 1:
+            return None
+        ((value, matrix),) = self.terms.items()
+        rows, columns = matrix.shape
+        slope = float(matrix.data[0]) if matrix.nnz else 1.0
+        shift = float(self.bias[0]) if self.size else 0.0
+        is_line = (
+            rows == columns == matrix.nnz
+            and np.array_equal(matrix.indices, np.arange(rows))
+            and np.array_equal(matrix.indptr, np.arange(rows + 1))
+            and bool((matrix.data == slope).all())
+            and bool((self.bias == shift).all())
+        )
+        return (value, slope, shift) if is_line else None
+
+    @property
+    def known_parts(self) -> Parts:
+        """Its parts: itself, if no others are known."""
+        return self.parts or ((self.token, 1.0),)
+
+    def ratio(self, other: "Symbol") -> float | None:
+        """Return ``r`` if it is ``r`` times ``other``, both known as multiples of one tensor."""
+        (mine, *more), (theirs, *others) = self.known_parts, other.known_parts
+        if self.shape != other.shape or more or others or mine[0] is not theirs[0]:
+            return None
+        return mine[1] / theirs[1]
+
+    def rearrange(self, operation: Callable[[IntArray], IntArray]) -> "Symbol":
+        """Return the symbol whose elements are picked from this one as ``operation`` picks indices.
+
+        ``operation`` is any numpy operation that moves, drops or repeats elements: a reshape, a
+        transpose, a slice, a broadcast.
+        """
+        index = operation(self.indices)
+        rows = index.reshape(-1)
+        if rows.size == self.size and np.array_equal(rows, np.arange(self.size)):
+            return replace(self, shape=index.shape)
+        for matrix in self.terms.values():
+            check_nonzeros(int(np.diff(matrix.indptr)[rows].sum()))
+        return replace(
+            self,
+            token=object(),
+            parts=(),
+            shape=index.shape,
+            terms={value: matrix[rows] for value, matrix in self.terms.items()},
+            bias=self.bias[rows],
+            rounding={value: r[rows] for value, r in self.rounding.items()},
+            bias_rounding=self.bias_rounding[rows],
+        )
+
+    def broadcast(self, shape: Shape) -> "Symbol":
+        """Return it broadcast to ``shape`` by numpy's rules."""
+        check_elements(shape)
+        return self.rearrange(lambda index: np.broadcast_to(index, shape))
+
+    def dot(self, columns: IntArray, weights: Constant, contracted: int = 1) -> "Symbol":
+        """Return the tensor of dot products ``Σ_k weights[..., k] * self[columns[..., k]]``.
+
+        ``columns`` holds flat indices, or -1 for a zero that is not there (padding). The two arrays
+        broadcast against each other; the last ``contracted`` axes, which must agree, are summed
+        over. Dense layers, products of matrices and convolutions are of this form.
+        """
+        if columns.shape[-contracted:] != weights.shape[-contracted:]:
+            raise ValueError(
+                f"{weights.shape[-contracted:]} weights cannot multiply "
+                f"{columns.shape[-contracted:]} values"
+            )
+        full = np.broadcast_shapes(columns.shape, weights.shape)
+        check_nonzeros(prod(full))
+        shape, width = full[:-contracted], prod(full[-contracted:])
+        rows = check_elements(shape)
+        picked = np.broadcast_to(columns.astype(np.int32), full).reshape(rows, width)
+        factors = np.broadcast_to(weights.astype(np.float64), full).reshape(rows, width)
+        kept = (picked >= 0) & (factors != 0)
+        starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        starts = starts.astype(np.int32)  # with indices of as many bytes
+        matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, self.size))
+        del picked, factors, kept  # together they are larger than the matrix
+        return self.linear(matrix, shape)
+
+    def linear(self, matrix: sp.csr_array, shape: Shape) -> "Symbol":
+        """Return ``matrix`` times the flat elements, in ``shape``."""
+        value, entries = self.exact_value, matrix.nnz
+        matrix.sum_duplicates()
+        if value is not None and matrix.nnz == entries:
+            # the product is the matrix itself, and rounds nothing
+            rounding = {value: COMPUTED * _row_sizes(matrix) + UNDERFLOW}
+            nothing = np.zeros(matrix.shape[0])
+            return Symbol(shape, {value: matrix}, nothing, rounding, nothing)
+        terms = {k: _product(matrix, term) for k, term in self.terms.items()}
+        most = int(np.diff(matrix.indptr).max(initial=0)) + entries - matrix.nnz
+        weight, relative = abs(matrix), COMPUTED + relative_error(most)
+
+        def lost(known: FloatArray, size: FloatArray) -> FloatArray:
+            return np.asarray(weight @ (known + relative * size) + UNDERFLOW)
+
+        rounding = {k: lost(self.rounding[k], _row_sizes(term)) for k, term in self.terms.items()}
+        bias_rounding = lost(self.bias_rounding, np.abs(self.bias))
+        return Symbol(shape, terms, matrix @ self.bias, rounding, bias_rounding)
+
 
 Tensor: TypeAlias = Symbol | Constant
 
 
-def value_symbol(value: int, shape: Shape) -> Symbol:
-    """Return the value ``v_value`` of the network itself, seen in ``shape``."""
-    size = check_elements(shape)
-    identity, zero = sp.eye_array(size, format="csr"), np.zeros(size)
-    return Symbol(shape, {value: identity}, zero, {value: zero}, zero)
-
-
-def as_symbol(tensor: Tensor | float) -> Symbol:
-    """Return ``tensor`` as a symbol: a constant is a symbol with no terms."""
-    if isinstance(tensor, Symbol):
-        return tensor
-    shape = np.shape(tensor)
-    check_elements(shape)
-    bias = np.asarray(tensor, dtype=np.float64).reshape(-1)
-    return Symbol(shape, {}, bias, {}, COMPUTED * np.abs(bias))
-
-
-def rearrange(x: Symbol, operation: Callable[[IntArray], IntArray]) -> Symbol:
-    """Return the symbol whose elements are picked from ``x`` as ``operation`` picks indices.
-
-    ``operation`` is any numpy operation that moves, drops or repeats elements: a reshape, a
-    transpose, a slice, a broadcast.
-    """
-    index = operation(x.indices)
-    rows = index.reshape(-1)
-    if rows.size == x.size and np.array_equal(rows, np.arange(x.size)):
-        return replace(x, shape=index.shape)
-    for matrix in x.terms.values():
-        check_nonzeros(int(np.diff(matrix.indptr)[rows].sum()))
-    return replace(
-        x,
-        token=object(),
-        parts=(),
-        shape=index.shape,
-        terms={value: matrix[rows] for value, matrix in x.terms.items()},
-        bias=x.bias[rows],
-        rounding={value: r[rows] for value, r in x.rounding.items()},
-        bias_rounding=x.bias_rounding[rows],
-    )
-
-
 def moved(x: Tensor, operation: Callable[[Any], Any]) -> Tensor:
-    """Return ``x``, a constant or not, with its elements moved as :func:`rearrange` does."""
-    return rearrange(x, operation) if isinstance(x, Symbol) else operation(x)
-
-
-def broadcast(x: Symbol, shape: Shape) -> Symbol:
-    """Return ``x`` broadcast to ``shape`` by numpy's rules."""
-    check_elements(shape)
-    return rearrange(x, lambda index: np.broadcast_to(index, shape))
+    """Return ``x``, a constant or not, with its elements moved as :meth:`Symbol.rearrange` does."""
+    return x.rearrange(operation) if isinstance(x, Symbol) else operation(x)
 
 
 def _multiple(x: Symbol, constants: Constant, operation: np.ufunc) -> Symbol:
     """Return ``x`` times or by ``constants``, marked as a multiple of ``x`` if these are equal."""
-    result = _elementwise(x, constants, operation)
-    if result.shape != x.shape or not constants.size:
-        return result
-    first = constants.reshape(-1)[0]
-    if not first or not np.all(constants == first):
-        return result
-    return replace(result, parts=tuple((t, float(operation(f, first))) for t, f in parts_of(x)))
-
-
-def parts_of(x: Symbol) -> Parts:
-    """Return the parts of ``x``: itself, if no others are known."""
-    return x.parts or ((x.token, 1.0),)
-
-
-def ratio(x: Symbol, y: Symbol) -> float | None:
-    """Return the number ``r`` with ``x = r y``, if both are known as multiples of one tensor."""
-    one, other = parts_of(x), parts_of(y)
-    if x.shape != y.shape or len(one) != 1 or len(other) != 1 or one[0][0] is not other[0][0]:
-        return None
-    return one[0][1] / other[0][1]
-
-
-def _elementwise(
-    x: Symbol, constants: Constant, operation: Callable[[FloatArray, FloatArray], FloatArray]
-) -> Symbol:
     shape = np.broadcast_shapes(x.shape, constants.shape)
-    x = broadcast(x, shape)
+    parts: Parts = ()
+    first = constants.reshape(-1)[0] if constants.size and shape == x.shape else 0.0
+    if first and np.all(constants == first):
+        parts = tuple((t, float(operation(f, first))) for t, f in x.known_parts)
+    x = x.broadcast(shape)
     values = np.broadcast_to(constants.astype(np.float64), shape).reshape(-1)
     size = np.abs(values)
     # a change of sign rounds nothing
@@ -239,119 +335,7 @@ def _elementwise(
         rounding[value] = operation(x.rounding[value], size) + lost
     bias = operation(x.bias, values)
     bias_rounding = operation(x.bias_rounding, size) + relative * np.abs(bias) + tiny
-    return Symbol(x.shape, terms, bias, rounding, bias_rounding, tail=x.tail)
-
-
-def as_line(x: Symbol) -> tuple[int, float, float] | None:
-    """Return ``v``, ``a``, ``b`` if the elements of ``x`` are ``a v_i + b``, in order; or None."""
-    if len(x.terms) != 1:
-        return None
-    ((value, matrix),) = x.terms.items()
-    rows, columns = matrix.shape
-    slope = float(matrix.data[0]) if matrix.nnz else 1.0
-    shift = float(x.bias[0]) if x.size else 0.0
-    is_line = (
-        rows == columns == matrix.nnz
-        and np.array_equal(matrix.indices, np.arange(rows))
-        and np.array_equal(matrix.indptr, np.arange(rows + 1))
-        and bool((matrix.data == slope).all())
-        and bool((x.bias == shift).all())
-    )
-    return (value, slope, shift) if is_line else None
-
-
-def add(x: Symbol, y: Symbol) -> Symbol:
-    """Return ``x + y``, broadcast by numpy's rules."""
-    shape = np.broadcast_shapes(x.shape, y.shape)
-    parts = (*parts_of(x), *parts_of(y)) if x.shape == y.shape else ()
-    x, y = broadcast(x, shape), broadcast(y, shape)
-    terms, rounding = {**x.terms, **y.terms}, {**x.rounding, **y.rounding}
-    once = relative_error(1)
-    for value in x.terms.keys() & y.terms.keys():
-        a, b = x.terms[value], y.terms[value]
-        terms[value] = a + b
-        lost = once * (_row_sizes(a) + _row_sizes(b))
-        rounding[value] = x.rounding[value] + y.rounding[value] + lost
-    lost = once * np.where((x.bias != 0) & (y.bias != 0), np.abs(x.bias) + np.abs(y.bias), 0.0)
-    bias_rounding = x.bias_rounding + y.bias_rounding + lost
-    parts = parts if len(parts) <= _MOST_PARTS else ()
-    return Symbol(shape, terms, x.bias + y.bias, rounding, bias_rounding, parts=parts)
-
-
-def join(xs: Sequence[Symbol], operation: Callable[[list[IntArray]], IntArray]) -> Symbol:
-    """Return the symbol whose elements are picked from all of ``xs``, as numpy picks indices.
-
-    ``operation`` gets an array of indices for each symbol, in its shape: a concatenation, a stack.
-    """
-    sizes = [x.size for x in xs]
-    check_elements((sum(sizes),))
-    starts = np.cumsum([0, *sizes[:-1]])
-    index = operation([x.indices + start for x, start in zip(xs, starts, strict=True)])
-    widths = {value: matrix.shape[1] for x in xs for value, matrix in x.terms.items()}
-    terms, rounding = {}, {}
-    for value, width in widths.items():
-        blocks = [x.terms[value] if value in x.terms else sp.csr_array((x.size, width)) for x in xs]
-        terms[value] = sp.csr_array(sp.vstack(blocks, format="csr"))
-        rounding[value] = np.concatenate([x.rounding.get(value, np.zeros(x.size)) for x in xs])
-    bias, bias_rounding = (
-        np.concatenate(parts)
-        for parts in zip(*((x.bias, x.bias_rounding) for x in xs), strict=True)
-    )
-    flat = Symbol((sum(sizes),), terms, bias, rounding, bias_rounding)
-    return rearrange(flat, lambda _: index)
-
-
-def dot(x: Symbol, columns: IntArray, weights: Constant, contracted: int = 1) -> Symbol:
-    """Return the tensor of dot products ``Σ_k weights[..., k] * x[columns[..., k]]``.
-
-    ``columns`` holds flat indices into ``x``, or -1 for a zero that ``x`` does not have (padding).
-    The two arrays broadcast against each other; the last ``contracted`` axes, which must agree,
-    are summed over. Dense layers, products of matrices and convolutions are of this form.
-    """
-    if columns.shape[-contracted:] != weights.shape[-contracted:]:
-        raise ValueError(
-            f"{weights.shape[-contracted:]} weights cannot multiply "
-            f"{columns.shape[-contracted:]} values"
-        )
-    full = np.broadcast_shapes(columns.shape, weights.shape)
-    check_nonzeros(prod(full))
-    shape, width = full[:-contracted], prod(full[-contracted:])
-    rows = check_elements(shape)
-    picked = np.broadcast_to(columns.astype(np.int32), full).reshape(rows, width)
-    factors = np.broadcast_to(weights.astype(np.float64), full).reshape(rows, width)
-    kept = (picked >= 0) & (factors != 0)
-    starts = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-    starts = starts.astype(np.int32)  # with indices of as many bytes
-    matrix = sp.csr_array((factors[kept], picked[kept], starts), shape=(rows, x.size))
-    del picked, factors, kept  # together they are larger than the matrix
-    return linear(x, matrix, shape)
-
-
-def linear(x: Symbol, matrix: sp.csr_array, shape: Shape) -> Symbol:
-    """Return ``matrix`` times the flat elements of ``x``, in ``shape``."""
-    value, entries = exact_value(x), matrix.nnz
-    matrix.sum_duplicates()
-    if value is not None and matrix.nnz == entries:
-        # the product is the matrix itself, and rounds nothing
-        rounding = {value: COMPUTED * _row_sizes(matrix) + UNDERFLOW}
-        nothing = np.zeros(matrix.shape[0])
-        return Symbol(shape, {value: matrix}, nothing, rounding, nothing)
-    terms = {k: _product(matrix, term) for k, term in x.terms.items()}
-    most = int(np.diff(matrix.indptr).max(initial=0)) + entries - matrix.nnz
-    weight, relative = abs(matrix), COMPUTED + relative_error(most)
-
-    def lost(known: FloatArray, size: FloatArray) -> FloatArray:
-        return np.asarray(weight @ (known + relative * size) + UNDERFLOW)
-
-    rounding = {k: lost(x.rounding[k], _row_sizes(term)) for k, term in x.terms.items()}
-    bias_rounding = lost(x.bias_rounding, np.abs(x.bias))
-    return Symbol(shape, terms, matrix @ x.bias, rounding, bias_rounding)
-
-
-def exact_value(x: Symbol) -> int | None:
-    """Return the index of the network's value that equals ``x`` element by element, or None."""
-    line = as_line(x)
-    return line[0] if line is not None and line[1:] == (1.0, 0.0) else None
+    return Symbol(shape, terms, bias, rounding, bias_rounding, tail=x.tail, parts=parts)
 
 
 def check_elements(shape: Shape) -> int:

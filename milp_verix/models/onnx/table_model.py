@@ -34,8 +34,7 @@ from milp_verix.inputs.fitted import (
 from milp_verix.inputs.pipeline import fitted_class_names, made_rows, rows_of
 from milp_verix.inputs.table_encoding import encoding_of
 from milp_verix.models.loaded_model import KnownFacts
-from milp_verix.models.onnx.graph import cut, scores_of
-from milp_verix.models.onnx.model_file import opened, serialised, write_facts
+from milp_verix.models.onnx.model_file import cut, opened, scores_of, serialised, write_facts
 from verix_encodings.arrays import FloatArray
 
 

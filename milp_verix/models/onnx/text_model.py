@@ -9,6 +9,9 @@ A binary vectorizer sees each word once. Other words are not in the message and 
 numbers are float64. At counts that are whole numbers, these are scikit-learn's own; between them,
 nothing is claimed.
 
+A claim counts words: the vectorizer reads each of them alike, whatever other words go. A pattern of
+characters that are no space reads the parts between spaces one by one; all else is tested alone.
+
 Trees may stand in place of the last line. Without a norm, the number ``z = idf c`` of a word
 depends on its own count alone: its conditions are asked at each whole number, and stand between
 these. Behind a norm, the trees read the ``z`` of all words, which a network computes;
@@ -18,8 +21,12 @@ word that is there is known, and a condition below it is put halfway: no bound i
 mistakes one for the other.
 """
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate, chain, compress, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -27,16 +34,133 @@ import onnx
 import scipy.sparse as sp
 from onnx import helper, numpy_helper
 
-from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError
+from milp_verix.base.errors import InputError, ModelError, UnsupportedOperatorError, shown
 from milp_verix.inputs.fitted import LINEAR_CLASSIFIERS, name_of, not_fitted, without_search
 from milp_verix.models.loaded_model import KnownFacts
 from milp_verix.models.onnx.model_file import opened, serialised, write_facts
 from milp_verix.models.onnx.onnx_network import load_network
-from milp_verix.models.trees.behind_table import PipelineRunner, Steps, goes_left
-from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds
+from milp_verix.models.trees.behind_table import PipelineRunner, Steps
+from milp_verix.models.trees.branching import Branching, Sides, Words
 from milp_verix.models.trees.readers import reader_of
 from milp_verix.models.trees.tree_network import TreeNetwork, tree_network
 from verix_encodings.arrays import FloatArray, IntArray
+
+Place = tuple[int, int]
+
+_WAYS, _PAIRS, _OTHERS = 128, 2**16, 128
+"""Ways to leave words out, pairs, and further words that are tested: for few, all of them."""
+_PLAIN = re.compile(
+    r"(\(\?[aiu]+\)|\(\?:|[()|+*?\w'@#-]|\{\d*,?\d*\}|\\[bwdS]|\[(\\[wd]|[\w'@#.&-])+\])+"
+)
+"""Patterns without a space, a class that may hold one, and a look at what is beside a word."""
+
+
+class WordReader:
+    """Reads words that ``vectorizer`` knows; ``notes`` tell if they may depend on neighbours."""
+
+    def __init__(self, vectorizer: Any) -> None:
+        self._vectorizer, self._known = vectorizer, vectorizer.vocabulary_
+        self._analyze = vectorizer.build_analyzer()
+        names = ("strip_accents", "preprocessor", "tokenizer", "token_pattern")
+        parts = {name: getattr(vectorizer, name) for name in names}
+        own = [name for name, part in parts.items() if callable(part)]
+        plain = not own and _PLAIN.fullmatch(parts["token_pattern"])
+        text = (
+            f"that words do not depend on their neighbours was tested {_WAYS} times at most, not "
+            f"proven: the {own[0] if own else 'token_pattern'} of the vectorizer is its own"
+        )
+        self.notes = () if plain else (text,)
+
+    def words(self, text: str) -> list[str]:
+        """Return the known words of ``text`` in their order."""
+        return [word for word in self._analyze(text) if word in self._known]
+
+    def places(self, text: str) -> list[Place]:
+        """Return the start and the end of each of these words in ``text``; none if not known.
+
+        They are the spans of the vectorizer's own pattern, taken back through its preprocessor
+        where that turns characters, or else words, into others one by one. Of another tokenizer,
+        they are known where spaces alone stand between words. Each part, read alone, is its word.
+        """
+        words = [[word] for word in self.words(text)]
+        for places in self._likely_places(text):
+            if [self.words(text[start:stop]) for start, stop in places] == words:
+                return places
+        return []
+
+    def _likely_places(self, text: str) -> Iterator[list[Place]]:
+        prepared = self._vectorizer.build_preprocessor()
+        if self._vectorizer.tokenizer is not None:
+            parts = re.finditer(r"\S+", text)
+            yield [one.span() for one in parts if prepared(one[0]) in self._known]
+            return
+        seen, pattern = prepared(text), re.compile(self._vectorizer.token_pattern)
+        known = {*self._known} - {*(self._vectorizer.get_stop_words() or ())}
+        found, group = pattern.finditer(seen), pattern.groups
+        spans = [one.span(group) for one in found if one[group] in known]
+        for units in (list(text), re.findall(r"\w+|\W", text)):
+            images = [prepared(unit) for unit in units]
+            if "".join(images) == seen:
+                here = [*accumulate(map(len, units), initial=0)]
+                there = [*accumulate(map(len, images), initial=0)]
+                # an end inside of an image fits no word; accents go with the letter before them
+                ends = [[here[bisect_right(there, end) - 1] for end in span] for span in spans]
+                yield [(start, stop) for start, stop in ends]
+
+    def require_independent(self, text: str, places: Sequence[Place], more: Sequence[str]) -> None:
+        """Raise ``InputError`` if a word is read otherwise where others are left out or come in.
+
+        Words that come in are those of ``more``. They are left out with a space in their place and
+        without: of ``text`` itself where ``places`` are known, of its words with spaces between
+        them where not; then parts of ``text`` between spaces are left out, too, one by one.
+        Further words are read beside each other, if the vectorizer is its own.
+        """
+        read = self.words(text)
+        every = [*read, *more]
+        self._require(" ".join(every), every)
+        if self.notes:
+            pairs = list(product(dict.fromkeys([*every, *self._others()]), repeat=2))
+            some = [*chain.from_iterable(pairs[:: len(pairs) // _PAIRS + 1])]
+            self._require(" ".join(some), some)
+        parts = ["", *chain.from_iterable((word, " ") for word in read)]
+        if places:
+            ends = [0, *chain.from_iterable(places), len(text)]
+            parts = [text[start:stop] for start, stop in pairwise(ends)]
+        for kept in _ways(len(read)):
+            for gap in ("", " "):
+                left = [one if stays else gap for one, stays in zip(parts[1::2], kept, strict=True)]
+                changed = chain.from_iterable(zip(parts[::2], [*left, ""], strict=True))
+                self._require("".join(changed), [*compress(read, kept)])
+        parts = [] if places else re.split(r"(\S+)", text)
+        for at in range(1, len(parts), 2 * (len(parts) // _WAYS // 2 + 1)):
+            before, gone = Counter(read), Counter(self.words(parts[at]))
+            rest = "".join((*parts[:at], *parts[at + 1 :]))
+            # a part may not be read where it stands, as in a tag that a preprocessor drops
+            if gone and gone <= before and Counter(self.words(rest)) not in (before, before - gone):
+                self._require(rest, [*(before - gone).elements()])
+
+    def _others(self) -> list[str]:
+        """Return some known words of letters and digits, each of which is read alone."""
+        names = sorted(filter(str.isalnum, self._known))
+        return [one for one in names[:: len(names) // _OTHERS + 1] if self.words(one) == [one]]
+
+    def _require(self, message: str, words: list[str]) -> None:
+        if (found := self.words(message)) != words:
+            raise InputError(
+                "the vectorizer reads words by their neighbours, or joins them: of the message "
+                f"{shown(message)}, it takes {shown(found)}, expected {shown(words)}. Use a "
+                "token_pattern that reads each word alone, and put spaces between words"
+            )
+
+
+def _ways(count: int) -> Iterable[Sequence[bool]]:
+    """Return which of ``count`` words stay: all ways for few of them, random ones for many."""
+    if 2**count <= _WAYS:
+        return product((False, True), repeat=count)
+    rng = np.random.default_rng(0)
+    drawn: list[list[bool]] = (rng.random((_WAYS, count)) < rng.random((_WAYS, 1))).tolist()
+    return drawn
+
 
 _OPSET, _IR_VERSION = 17, 8
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": "Identity"}
@@ -279,7 +403,7 @@ def text_trees(parts: TextPipeline, words: Sequence[str], most: IntArray) -> Tre
     normed, graph = parts.norm is not None, _Graph(len(words))
     read = replace(
         inner,
-        trees=tuple(as_thresholds(pulled.tree(tree)) for tree in inner.stored),
+        trees=tuple(pulled.tree(tree).as_thresholds() for tree in inner.stored),
         stored=(),
         inputs=len(words),
         runner=PipelineRunner(Messages(tuple(words)), before, inner.runner, parts.pipeline),
@@ -316,7 +440,7 @@ class _Pulled:
         there = tree.decision(node)
         counts = np.arange(1 if number is None else self.most[number] + 1)
         z = counts * (1.0 if number is None else self.idf[number])
-        left = goes_left(z, there)
+        left = there.goes_left(z)
         if self.missing:
             left = np.append(tree.missing_left[node], left[1:])
         if number is None or self.norm is None:

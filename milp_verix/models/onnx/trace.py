@@ -11,22 +11,20 @@ from typing import TypeAlias
 
 import onnx
 
-from milp_verix.base.errors import ModelError, UnsupportedOperatorError, first_line
+from milp_verix.base.errors import ModelError, UnsupportedOperatorError, refusing
 from milp_verix.base.stored_numbers import beyond_memory, free_memory
 from milp_verix.models.onnx.builder import MOVING, Builder
-from milp_verix.models.onnx.folding import fold
-from milp_verix.models.onnx.graph import Signature, nodes_for, producers_of
+from milp_verix.models.onnx.folding import Known, fold, stored
+from milp_verix.models.onnx.model_file import Signature, nodes_for, producers_of
 from milp_verix.models.onnx.operators import (  # noqa: F401 (they register their operators)
     activations,
     linear,
     norms,
     pooling,
     selection,
-    tails,
 )
 from milp_verix.models.onnx.registry import NodeContext, apply, operator_named, refusals
-from milp_verix.models.onnx.rounding import Known, stored
-from milp_verix.models.onnx.symbol import Symbol, Tensor, by_windows, exact_value
+from milp_verix.models.onnx.symbol import Symbol, Tensor, by_windows
 from verix_encodings.network import Network
 
 _KEPT, _WHILE_READ = 12, 14
@@ -158,7 +156,7 @@ def trace(model: onnx.ModelProto, signature: Signature, watch: Watch | None = No
             for name, x in zip(node.outputs, apply(node, _bare(node, inputs)), strict=False):
                 tensors.known[name] = _held(x)
                 if name and isinstance(x, Symbol) and x.tail is None:
-                    computed.append((name, str(node), x.token, exact_value(x)))
+                    computed.append((name, str(node), x.token, x.exact_value))
                     if watch is not None:
                         watch(str(node), name, x)
         else:
@@ -260,14 +258,9 @@ def context_of(proto: onnx.NodeProto, opset: int, builder: Builder) -> NodeConte
     """Return the context of ``proto``; ``ModelError`` where an attribute has no value."""
     attributes = {}
     for attribute in proto.attribute:
-        try:
-            value = onnx.helper.get_attribute_value(attribute)
-        except ValueError as error:
-            raise ModelError(
-                f"attribute {attribute.name!r} of {proto.op_type} {proto.name!r}: "
-                f"{first_line(error)}"
-            ) from error
-        attributes[attribute.name] = _plain(value)
+        where = f"attribute {attribute.name!r} of {proto.op_type} {proto.name!r}"
+        with refusing(where, ValueError, kind=ModelError, brief=True):
+            attributes[attribute.name] = _plain(onnx.helper.get_attribute_value(attribute))
     standard = proto.domain in ("", "ai.onnx")
     kind = proto.op_type if standard else f"{proto.domain}.{proto.op_type}"
     ends = tuple(proto.input), tuple(proto.output)

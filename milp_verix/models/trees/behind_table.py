@@ -1,26 +1,40 @@
-"""Trees behind the steps of a fitted pipeline, as trees of a row of its table.
+"""Trees behind the steps of a fitted pipeline, as trees of a row of its table; missing values.
 
 Each condition of the trees on a number ``z`` that the steps compute becomes one on the column that
 ``z`` depends on: a threshold of a number, a set of words, or a coordinate of a one-hot block; see
 :mod:`milp_verix.models.trees.table_columns`. Predictions are those of the pipeline.
+
+A description may say of coordinates that they may be missing. Then each number ``x > last`` of such
+a coordinate means NaN: a node sends it where its library sends a missing value, so it is one more
+condition of the same kind::
+
+    x ≤ min(t, last): left,   t < x ≤ last: right,   last < x: the side of missing values
+
+and the library is run with NaN in its place. So a missing value is one more value of the domain for
+every question, and nothing else knows of it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from milp_verix.base.errors import InputError, refusing
+from milp_verix.base.errors import InputError, ModelError, refusing
 from milp_verix.inputs.fitted import Missing, steps_of, without_search
 from milp_verix.inputs.pipeline import coordinates_of, rows_of
 from milp_verix.inputs.table_encoding import encoding_of, refuse_joined
-from milp_verix.models.trees.branching import Branching, Sides, Words, as_thresholds, beyond
+from milp_verix.models.loaded_model import LoadedModel
+from milp_verix.models.trees.branching import Branching, Sides, Words
 from milp_verix.models.trees.readers import ReadTrees, Runner, reader_of
 from milp_verix.models.trees.table_columns import TableColumns
+from milp_verix.models.trees.tree_network import TreeNetwork, require_equal, threshold_points
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray
 from verix_encodings.kinds.tree import Tree
+from verix_encodings.kinds.tree_ensemble import TreeEnsemble
+from verix_encodings.network import Network
 
 
 class Conditions:
@@ -86,22 +100,22 @@ class Conditions:
         place = columns.column_of(output)
         if place is None:
             z = columns.constants[output : output + 1]
-            still = Sides(np.zeros(0), goes_left(z, old, missing_left))
+            still = Sides(np.zeros(0), old.goes_left(z, missing_left))
             for start, found in self._of_missing.items():
                 if found[output] != z[0]:  # the steps mark missing values in it
-                    left = goes_left(found[[output]], old, missing_left)
-                    return start, beyond(still, self._missing[start], bool(left[0]))
+                    left = old.goes_left(found[[output]], missing_left)
+                    return start, still.beyond(self._missing[start], bool(left[0]))
             return 0, still
         column, start = columns.encoding.columns[place], columns.starts[place]
         if column.form == "number":
             sides = self._of_number(output, old)
             if start in self._missing:
                 z = self._of_missing[start][output : output + 1]
-                left = goes_left(z, old, missing_left)
-                sides = beyond(sides, self._missing[start], bool(left[0]))
+                left = old.goes_left(z, missing_left)
+                sides = sides.beyond(self._missing[start], bool(left[0]))
             return start, sides
         words = columns.of_words(len(column.values), output)
-        goes = goes_left(words, old, missing_left)
+        goes = old.goes_left(words, missing_left)
         if column.form != "block":
             return start, _merged(np.arange(len(goes) - 1.0) + 0.5, goes)
         if goes.sum() in (1, goes.size - 1):
@@ -125,12 +139,6 @@ def _ends_of(tree: Branching) -> set[tuple[int, float]]:
         ends = [tree.threshold[node]] if not isinstance(sides, Sides) else sides.ends
         found |= {(int(tree.feature[node]), float(end)) for end in ends}
     return found
-
-
-def goes_left(z: FloatArray, sides: Sides, missing_left: bool = False) -> BoolArray:
-    """Return whether ``z`` go left by ``sides``; ``missing_left`` for NaN."""
-    known = sides.left[np.searchsorted(sides.ends, z, side="left")]
-    return np.where(np.isnan(z), missing_left, known)
 
 
 def _merged(ends: FloatArray, left: BoolArray) -> Sides:
@@ -260,7 +268,7 @@ def pulled_back(
     stored = inner.stored
     if inner.sparse_zeros_missing and columns.sparse:
         stored = tuple(_with_missing_zeros(tree) for tree in stored)
-    return tuple(as_thresholds(tree) for tree in Conditions(columns, stored, missing).trees())
+    return tuple(tree.as_thresholds() for tree in Conditions(columns, stored, missing).trees())
 
 
 def _with_missing_zeros(tree: Branching) -> Branching:
@@ -296,3 +304,81 @@ def table_points(columns: TableColumns, trees: Sequence[Tree]) -> FloatArray:
             beyond = generator.integers(0, 2, size=_ROWS).astype(bool)
             rows[:, start] = np.where(beyond, np.nextafter(picked, np.inf), picked)
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRunner:
+    """A model that is run with NaN for numbers beyond ``last``, by coordinate."""
+
+    inner: Runner
+    last: Mapping[int, float]
+
+    def outputs(self, rows: FloatArray) -> NDArray[np.floating]:
+        return self.inner.outputs(self._with_nan(rows))
+
+    def sums(self, rows: FloatArray) -> NDArray[np.floating]:
+        return self.inner.sums(self._with_nan(rows))
+
+    def classes(self, rows: FloatArray) -> IntArray | None:
+        return self.inner.classes(self._with_nan(rows))
+
+    def _with_nan(self, rows: FloatArray) -> FloatArray:
+        found = np.array(rows)
+        for place, end in self.last.items():
+            found[found[:, place] > end, place] = np.nan
+        return found
+
+
+def with_missing(network: LoadedModel, last: Mapping[int, float]) -> LoadedModel:
+    """Return the trees ``network`` with NaN in place of numbers beyond ``last``, by coordinate.
+
+    Raises ``InputError`` for trees that take no missing values; ``ModelError`` where the
+    library runs them otherwise than they are read.
+    """
+    assert isinstance(network, TreeNetwork)
+    plain = network.plain or network
+    return _with_missing(plain, tuple(sorted(last.items()))) if last else plain
+
+
+@lru_cache(maxsize=8)  # each problem about a model asks for the same
+def _with_missing(network: TreeNetwork, pairs: tuple[tuple[int, float], ...]) -> TreeNetwork:
+    last, runner = dict(pairs), MissingRunner(network.runner, dict(pairs))
+    trees, points = _read_again(network, last)
+    node = TreeEnsemble.of(0, trees, network.ensemble.base, network.ensemble.error)
+    found = replace(
+        network, ir=Network(network.ir.input_shape, (node,)), runner=runner, plain=network
+    )
+    rows = threshold_points(node, network.input_size) if points is None else points
+    generator = np.random.default_rng(0)
+    for place, end in pairs:
+        beyond = generator.random(len(rows)) < 1 / 3
+        rows[beyond, place] = np.nextafter(end, np.inf)
+    try:
+        found.outputs(rows)
+    except ModelError as error:
+        raise InputError(
+            f"{network.library} runs this model without missing values alone ({error.__cause__}): "
+            "fit it on a table that has some, or leave missing out of the description"
+        ) from error
+    require_equal(found, rows)
+    return found
+
+
+def _read_again(
+    network: TreeNetwork, last: Mapping[int, float]
+) -> tuple[tuple[Tree, ...], FloatArray | None]:
+    """Return the trees that go on beyond ``last``, and points of the table, if it has steps."""
+    behind = network.runner if isinstance(network.runner, PipelineRunner) else None
+    model: Any = getattr(network.runner if behind is None else behind.inner, "model", None)
+    reader = reader_of(model)
+    if reader is None:
+        raise InputError(
+            "an ONNX file of trees is read without the ways of missing values: load the model of "
+            "its own library, or leave missing out of the description"
+        )
+    read = reader(model)
+    if behind is None:
+        return tuple(tree.with_missing(last).as_thresholds() for tree in read.stored), None
+    assert isinstance(behind.columns, TableColumns)  # counts of words are never missing
+    trees = pulled_back(read, behind.columns, last)
+    return trees, table_points(behind.columns, trees)

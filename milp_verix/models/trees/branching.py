@@ -67,6 +67,25 @@ class Sides:
     ends: FloatArray
     left: BoolArray
 
+    @staticmethod
+    def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> "Sides":
+        """Return the sides of ascending ``members`` of their type, each its own, and of others."""
+        before = np.nextafter(members, members.dtype.type(-np.inf))
+        ends = np.stack([before, members], axis=1).reshape(-1).astype(np.float64)
+        inside = np.stack([np.full(left.size, otherwise), left], axis=1).reshape(-1)
+        kept = np.concatenate([[True], np.diff(ends) > 0])
+        return Sides(ends[kept], np.concatenate([inside[kept], [otherwise]]))
+
+    def beyond(self, end: float, left: bool) -> "Sides":
+        """Return the sides up to ``end``; larger numbers go left if ``left``."""
+        below = self.ends[self.ends < end]
+        return Sides(np.append(below, end), np.append(self.left[: below.size + 1], left))
+
+    def goes_left(self, z: FloatArray, missing_left: bool = False) -> BoolArray:
+        """Return whether each ``z`` goes left; ``missing_left`` for NaN."""
+        known = self.left[np.searchsorted(self.ends, z, side="left")]
+        return np.where(np.isnan(z), missing_left, known)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
@@ -93,13 +112,21 @@ class Branching(Tree):
         assert not isinstance(found, Words)
         return found or Sides(np.array([self.threshold[node]]), np.array([True, False]))
 
+    def with_missing(self, last: Mapping[int, float]) -> "Branching":
+        """Return the tree in which numbers beyond ``last``, by coordinate, go as missing values."""
+        sides = dict(self.sides)
+        for node in np.flatnonzero(np.isin(self.feature, list(last))).tolist():
+            end, left = last[int(self.feature[node])], bool(self.missing_left[node])
+            if node in sides or left or self.threshold[node] >= end:
+                sides[node] = self.decision(node).beyond(end, left)
+        return replace(self, sides=sides)
 
-def as_thresholds(tree: Branching) -> Tree:
-    """Return the tree with thresholds alone; equal to ``tree`` wherever no value is missing.
+    def as_thresholds(self) -> Tree:
+        """Return the tree with thresholds alone; equal to it wherever no value is missing.
 
-    Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
-    """
-    return _Unfolded(tree).result() if tree.sides else tree
+        Raises ``UnsupportedOperatorError`` where it would have more than 200,000 nodes.
+        """
+        return _Unfolded(self).result() if self.sides else self
 
 
 _Known: TypeAlias = Mapping[int, tuple[float, float]]
@@ -192,31 +219,6 @@ class _Unfolded:
         if child >= 0:
             self._children[child] = place
         return place
-
-
-def with_missing(tree: Branching, last: Mapping[int, float]) -> Branching:
-    """Return the tree in which numbers beyond ``last``, by coordinate, go as missing values do."""
-    sides = dict(tree.sides)
-    for node in np.flatnonzero(np.isin(tree.feature, list(last))).tolist():
-        end, left = last[int(tree.feature[node])], bool(tree.missing_left[node])
-        if node in sides or left or tree.threshold[node] >= end:
-            sides[node] = beyond(tree.decision(node), end, left)
-    return replace(tree, sides=sides)
-
-
-def of_members(members: NDArray[Any], left: BoolArray, otherwise: bool) -> Sides:
-    """Return the sides of ascending ``members`` of their type, each its own, and of all others."""
-    before = np.nextafter(members, members.dtype.type(-np.inf))
-    ends = np.stack([before, members], axis=1).reshape(-1).astype(np.float64)
-    inside = np.stack([np.full(left.size, otherwise), left], axis=1).reshape(-1)
-    kept = np.concatenate([[True], np.diff(ends) > 0])
-    return Sides(ends[kept], np.concatenate([inside[kept], [otherwise]]))
-
-
-def beyond(sides: Sides, end: float, left: bool) -> Sides:
-    """Return ``sides`` up to ``end``; larger numbers go left if ``left``."""
-    below = sides.ends[sides.ends < end]
-    return Sides(np.append(below, end), np.append(sides.left[: below.size + 1], left))
 
 
 def reached(left: IntArray, right: IntArray, sizes: IntArray, first: int = 0) -> IntArray:

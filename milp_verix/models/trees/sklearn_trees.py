@@ -30,22 +30,9 @@ from milp_verix.base.errors import InputError, UnsupportedOperatorError
 from milp_verix.inputs.feature import is_missing
 from milp_verix.inputs.fitted import name_of, names_of, not_fitted
 from milp_verix.models.loaded_model import BEFORE_LINK
-from milp_verix.models.trees.branching import (
-    Branching,
-    Sides,
-    as_thresholds,
-    largest_values,
-    last_left,
-    of_members,
-)
-from milp_verix.models.trees.readers import (
-    BOOSTED,
-    HISTOGRAMS,
-    SINGLE,
-    ReadTrees,
-    facts_on,
-    ranks_of,
-)
+from milp_verix.models.trees import readers
+from milp_verix.models.trees.branching import Branching, Sides, largest_values, last_left
+from milp_verix.models.trees.readers import ReadTrees
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.kinds.tree import numbers_in, thinned
 
@@ -68,7 +55,7 @@ class _Categories:
     def sides(self, left: BoolArray, otherwise: bool) -> Sides:
         """Return where a column's values go; ``left`` has the codes, ``otherwise`` other values."""
         if not self.words:
-            return of_members(self.values.astype(np.float64), left, otherwise)
+            return Sides.of_members(self.values.astype(np.float64), left, otherwise)
         ends = np.nextafter(np.arange(left.size + 1.0), -np.inf)
         return Sides(ends, np.concatenate([[otherwise], left, [otherwise]]))
 
@@ -91,7 +78,7 @@ class SklearnRunner:
         """Return the numbers before the link, or the ranks of a single tree's shares."""
         if self._linked:
             return np.asarray(self.model.decision_function(self._table(rows)))
-        return ranks_of(self.outputs(rows))
+        return readers.ranks_of(self.outputs(rows))
 
     def classes(self, rows: FloatArray) -> IntArray | None:
         if not hasattr(self.model, "classes_"):
@@ -139,21 +126,21 @@ def read(model: Any) -> ReadTrees:
         raise InputError("the classifier has seen one class alone, which it always predicts")
     if getattr(model, "n_outputs_", 1) != 1:
         raise InputError("the model predicts several values at once: fit one for each value")
-    if name_of(model) in HISTOGRAMS:
+    if name_of(model) in readers.HISTOGRAMS:
         return _by_histograms(model, classifier)
-    return (_boosted if name_of(model) in BOOSTED else _averaged)(model, classifier)
+    return (_boosted if name_of(model) in readers.BOOSTED else _averaged)(model, classifier)
 
 
 def _averaged(model: Any, classifier: bool) -> ReadTrees:
     """Read a tree or a forest: the mean of its trees."""
-    members = [model] if name_of(model) in SINGLE else list(model.estimators_)
+    members = [model] if name_of(model) in readers.SINGLE else list(model.estimators_)
     trees = [_tree(member.tree_) for member in members]
     count = len(trees)
     size = trees[0].value.shape[1]
     divisor, link = float(count), "identity"
     if classifier and count == 1:
         # ranks are exact, and order all classes as the shares do; equal shares have one rank
-        trees, link = [replace(trees[0], value=ranks_of(dense(trees[0].value)))], "largest"
+        trees, link = [replace(trees[0], value=readers.ranks_of(dense(trees[0].value)))], "largest"
     if not classifier:
         # a regressor's scores are its values
         trees = [replace(tree, value=tree.value / count) for tree in trees]
@@ -231,13 +218,13 @@ def _parts(
     model = runner.model
     columns = names_of(model)
     return ReadTrees(
-        trees=tuple(as_thresholds(tree) for tree in trees),
+        trees=tuple(tree.as_thresholds() for tree in trees),
         stored=tuple(trees),
         base=base,
         inputs=int(model.n_features_in_),
         rounding=rounding,
         runner=runner,
-        facts=facts_on(model, hasattr(model, "classes_"), notes),
+        facts=readers.facts_on(model, hasattr(model, "classes_"), notes),
         library=f"scikit-learn {sklearn.__version__}",
         columns=None if columns is None else tuple(columns),
         **rule,

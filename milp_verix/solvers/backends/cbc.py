@@ -24,17 +24,9 @@ from pathlib import Path
 import numpy as np
 
 from milp_verix.base.errors import SolverError, SolverUnavailableError, refusing
+from milp_verix.solvers import session
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
-from milp_verix.solvers.session import (
-    LONGEST_WAIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    deferred_interrupt,
-    refuse_beyond,
-    spend_solve,
-    units_of_iteration,
-)
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from milp_verix.solvers.trust import ask_control, refuse_large
 from verix_encodings import Program, write_mps
@@ -133,7 +125,7 @@ class CbcSession(OwnSession):
         self.longest = longest
 
     def load(self, program: Program) -> None:
-        refuse_beyond(self, program)
+        session.refuse_beyond(self, program)
         self._program = program
 
     def set_bounds(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
@@ -169,7 +161,7 @@ class CbcSession(OwnSession):
         result = self._read(solution, log, cost, targets)
         spent = re.search(r"Total time \(CPU seconds\):.*\(Wallclock seconds\):\s+([\d.]+)", log)
         result = replace(result, seconds=float(spent.group(1)) if spent else None)
-        spend_solve(program, result.iterations or 0)
+        session.spend_solve(program, result.iterations or 0)
         if result.status is SolveStatus.TIME_LIMIT and targets.work < np.inf:
             self._deadline.use_up()
         return result
@@ -181,7 +173,7 @@ class CbcSession(OwnSession):
         if np.isfinite(targets.seconds):
             command += ["-sec", f"{max(targets.seconds, 0.001):.3f}"]
         if np.isfinite(targets.work):
-            each = _ITERATIONS_OF_A_NODE * units_of_iteration(program)
+            each = _ITERATIONS_OF_A_NODE * session.units_of_iteration(program)
             command += ["-maxNodes", str(int(min(targets.work / each, _MOST_NODES)) + 1)]
         if np.isfinite(targets.holds_above):
             command += ["-cutoff", f"{targets.holds_above:.17g}"]
@@ -196,7 +188,7 @@ class CbcSession(OwnSession):
         log = None
         try:
             # Ctrl-C between its start and its name would leave it running
-            with deferred_interrupt():
+            with session.deferred_interrupt():
                 process = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
@@ -209,7 +201,7 @@ class CbcSession(OwnSession):
             while log is None:
                 left = deadline - time.monotonic()
                 with suppress(subprocess.TimeoutExpired):
-                    log, _ = process.communicate(timeout=max(min(left, LONGEST_WAIT), 0.0))
+                    log, _ = process.communicate(timeout=max(min(left, session.LONGEST_WAIT), 0.0))
                 if log is None and left <= 0:
                     return None
         finally:

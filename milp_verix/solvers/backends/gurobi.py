@@ -8,15 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.solvers import session
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
-from milp_verix.solvers.session import (
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    deferred_interrupt,
-    spend_solve,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.solver_facts import SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -130,7 +124,7 @@ class GurobiSession(OwnSession):
                 seen["root"] = float(running.cbGet(grb.Callback.MIP_OBJBND))
 
         seen: dict[str, float] = {}
-        with deferred_interrupt() as interrupt:
+        with session.deferred_interrupt() as interrupt:
             model.optimize(watch)
         if model.Status == grb.INTERRUPTED:
             raise KeyboardInterrupt  # Gurobi's own handler was faster, and swallowed the signal
@@ -142,7 +136,7 @@ class GurobiSession(OwnSession):
             ),
             grb.INFEASIBLE: SolveStatus.INFEASIBLE,
         }.get(model.Status, SolveStatus.FAILED)
-        spend_solve(program, 0)
+        session.spend_solve(program, 0)
         spend(int(model.Work * UNITS_PER_SECOND))
         if model.Status == grb.WORK_LIMIT:
             self._deadline.use_up()

@@ -13,17 +13,9 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import SolverError
+from milp_verix.solvers import session
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
-from milp_verix.solvers.session import (
-    NODE_LIMIT,
-    Interrupt,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    deferred_interrupt,
-    spend_solve,
-    units_of_iteration,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.solver_facts import Parameters, SolverFacts, floored, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -92,7 +84,7 @@ class HighsSession(OwnSession):
 
     def _open(self) -> None:
         self._model = self._package.Highs()
-        self._interrupt = Interrupt()
+        self._interrupt = session.Interrupt()
         self.version = self._model.version()
         if log := self._given.log:
             logged = {"output_flag": True, "log_to_console": False, "log_file": log}
@@ -134,7 +126,7 @@ class HighsSession(OwnSession):
     def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
         highs = self._model
         self._integer = bool(program.integer.any())
-        self._per_iteration = units_of_iteration(program)
+        self._per_iteration = session.units_of_iteration(program)
         usual: Parameters = _GENERAL if targets.whole else _LEAN
         usual = {} if self._given.shipped else usual
         for option, value in {**usual, **self._given.settings}.items():
@@ -145,14 +137,14 @@ class HighsSession(OwnSession):
             solution = self._package.HighsSolution()
             solution.col_value = targets.start.tolist()
             highs.setSolution(solution)
-        spend_solve(program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
+        session.spend_solve(program, _ITERATIONS_OF_A_ROOT if self._integer else 0)
         highs.setOptionValue("time_limit", max(targets.seconds, 0.0))
         highs.setOptionValue("objective_target", targets.violated_below)
         self._holds_above = targets.holds_above
         self._late = False
         self._root_bound, self._first_seconds, self._began = None, None, time.monotonic()
         before = highs.getRunTime()
-        with deferred_interrupt() as self._interrupt:
+        with session.deferred_interrupt() as self._interrupt:
             again_if_failed(highs, highs.run())
             left = self._deadline.seconds
             timed_out = highs.getModelStatus() == self._package.HighsModelStatus.kTimeLimit

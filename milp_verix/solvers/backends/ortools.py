@@ -7,7 +7,9 @@ point. Models are MathOpt's messages, whose ids are numbers of columns and rows 
 Python fail at a cutoff. OR-Tools and highspy may clash, hence a process of its own.
 """
 
+from collections import ChainMap
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,16 +18,10 @@ from typing import Any
 import numpy as np
 
 from milp_verix.base.errors import SolverError, first_line, refusing
+from milp_verix.solvers import session
 from milp_verix.solvers.backends import scip
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
-from milp_verix.solvers.session import (
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    spend_solve,
-    units_of_iteration,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets
 from verix_encodings import Program, ProgramBuilder
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -140,10 +136,10 @@ class OrtoolsSession(OwnSession):
         except Exception as error:  # noqa: BLE001, RUF100 - its own kinds have no common name
             # also where costs have no lower bound; its model may be in any state
             self._build(self._kept)
-            spend_solve(program, 0)
+            session.spend_solve(program, 0)
             return SolveResult(SolveStatus.FAILED, detail=first_line(error))
         result = self._result(cost, targets, answer, seen)
-        spend_solve(program, result.iterations or 0)
+        session.spend_solve(program, result.iterations or 0)
         if result.detail == NODE_LIMIT and targets.work < np.inf:
             self._deadline.use_up()
         return result
@@ -156,7 +152,7 @@ class OrtoolsSession(OwnSession):
         for option, value in {**given, **self._of_balls(program)}.items():
             kind = "long" if option.endswith("nodes") else _KINDS[type(value)]
             getattr(limits.gscip, f"{kind}_params")[option] = value
-        nodes = targets.work / (_ITERATIONS_OF_A_NODE * units_of_iteration(program))
+        nodes = targets.work / (_ITERATIONS_OF_A_NODE * session.units_of_iteration(program))
         if nodes < _MOST_NODES:
             limits.node_limit = int(nodes) + 1
         if targets.seconds < _MOST_SECONDS:
@@ -201,22 +197,13 @@ _KINDS = {bool: "bool", int: "int", float: "real"}
 
 def _names() -> Any:
     """Return what MathOpt has: its messages, their words, and ``new``, which makes a solver."""
-    from ortools.math_opt import (
-        callback_pb2,
-        model_parameters_pb2,
-        model_pb2,
-        model_update_pb2,
-        parameters_pb2,
-        result_pb2,
-        sparse_containers_pb2,
-    )
+    from ortools.math_opt import sparse_containers_pb2 as sparse
     from ortools.math_opt.core.python.solver import new
 
-    files = callback_pb2, model_parameters_pb2, model_pb2, model_update_pb2, parameters_pb2
-    found = {name: part for file in (*files, result_pb2) for name, part in vars(file).items()}
-    vector = sparse_containers_pb2.SparseDoubleVectorProto
-    matrix = sparse_containers_pb2.SparseDoubleMatrixProto
-    return SimpleNamespace(**found, new=new, Vector=vector, Matrix=matrix)
+    names = ("callback", "model_parameters", "model", "model_update", "parameters", "result")
+    files = [vars(import_module(f"ortools.math_opt.{name}_pb2")) for name in names]
+    vector, matrix = sparse.SparseDoubleVectorProto, sparse.SparseDoubleMatrixProto
+    return SimpleNamespace(**ChainMap(*files[::-1]), new=new, Vector=vector, Matrix=matrix)
 
 
 def _parts(program: Program, columns: int, rows: int) -> tuple[dict[str, Any], ...]:

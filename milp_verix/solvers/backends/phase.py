@@ -22,18 +22,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import scipy.sparse as sp
 
-from milp_verix.base.tolerances import Tolerances
+from milp_verix.solvers import session
 from milp_verix.solvers.backends import highs
-from milp_verix.solvers.named_options import NO_OPTIONS, NameOptions
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver
-from milp_verix.solvers.session import (
-    Interrupt,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    deferred_interrupt,
-    refuse_beyond,
-)
+from milp_verix.solvers.session import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.solver_facts import SolverFacts
 from milp_verix.solvers.warm_lp import LpResult, WarmLp
 from verix_encodings import Program
@@ -185,18 +177,14 @@ class PhaseSession(OwnSession):
     package = highs.HighsSession.package
     capabilities = frozenset({"partition", "in_place_bounds", "growth", "early_stop", "work_limit"})
 
-    def __init__(
-        self, threads: int, tolerances: Tolerances, given: NameOptions = NO_OPTIONS
-    ) -> None:
-        self._lp = WarmLp(threads, tolerances)
-        self._state: _Loaded
-        super().__init__(threads, tolerances, given)
+    _state: _Loaded
 
     def _open(self) -> None:
+        self._lp = WarmLp(*self._begun_with)
         self.version = self._lp.version
 
     def load(self, program: Program) -> None:
-        refuse_beyond(self, program)
+        session.refuse_beyond(self, program)
         self._program = None
         self._lp.load(program)
         self._program, self._state = program, _Loaded.of(program)
@@ -226,7 +214,7 @@ class PhaseSession(OwnSession):
         search.targets = targets
         nodes, iterations = search.nodes, search.iterations
         self._lp.set_cost(cost)
-        with deferred_interrupt() as interrupt:
+        with session.deferred_interrupt() as interrupt:
             status, detail = self._run(loaded, search, interrupt)
         seconds = time.monotonic() - began
         if status is SolveStatus.TIME_LIMIT:
@@ -243,7 +231,7 @@ class PhaseSession(OwnSession):
         return result.timed(search.root_bound, first, seconds)
 
     def _run(
-        self, loaded: _Loaded, search: Minimisation, interrupt: Interrupt
+        self, loaded: _Loaded, search: Minimisation, interrupt: session.Interrupt
     ) -> tuple[SolveStatus, str]:
         """Expand nodes until the question is answered; return how the search ended."""
         deadline = search.targets.deadline()

@@ -20,9 +20,9 @@ import numpy as np
 from milp_verix.base.errors import first_line, meant, shown
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import cbc, gurobi, highs
-from milp_verix.solvers.session import constraints_of, finite
+from milp_verix.solvers.session import SolveResult, SolveStatus, constraints_of, finite
 from milp_verix.solvers.solver_facts import Parameters, settable
-from milp_verix.solvers.trust import Attempt, FamilySession, FamilySolver, Outcome, Solve
+from milp_verix.solvers.trust import FamilySession, FamilySolver, Solve
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
 
@@ -30,47 +30,10 @@ _BUNDLED = "PULP_CBC_CMD"
 _MOST_OF_IT = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class PulpSolver(FamilySolver):
-    """The solver that PuLP calls ``native``, with the user's own ``options`` for PuLP."""
-
-    name: str = "pulp"
-    native: str = _BUNDLED
-    package = "PuLP MIT"
-    allowed = {  # noqa: RUF012
-        _BUNDLED: cbc.OPTIONS,
-        "COIN_CMD": cbc.OPTIONS,
-        "GUROBI": gurobi.OPTIONS,
-        "HiGHS": highs.OPTIONS,
-        "HiGHS_CMD": settable("threads 1 to 1024"),
-        "SCIP_CMD": settable("maxNodes 0 to 2147483647"),
-        "SCIP_PY": settable("maxNodes 0 to 2147483647"),
-    }
-
-    def unavailable(self) -> str | None:
-        try:
-            import pulp
-        except ImportError as error:
-            return f"PuLP does not import ({error}): pip install pulp"
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
-            try:
-                if pulp.getSolver(self.native, msg=False, **self.options).available():
-                    return None
-                problem = f"PuLP does not find {shown(self.native)} here"
-            except Exception as error:  # noqa: BLE001, RUF100 - whatever the solver's package raises
-                problem = first_line(error)
-            found = pulp.listSolvers(onlyAvailable=True)
-        close = meant(self.native, found)
-        return f"{problem}; what it finds: {', '.join(found) or 'no solver'}{close}"
-
-    def session(self, threads: int, tolerances: Tolerances) -> "PulpSession":
-        return PulpSession(self, threads, tolerances)
-
-
 _PACKAGES = {"HiGHS": "highspy", "GUROBI": "gurobipy", "SCIP_PY": "pyscipopt"}
 
 
-def _version_of(pulp: Any, solver: PulpSolver) -> str:
+def _version_of(pulp: Any, solver: FamilySolver) -> str:
     """Return the version of the solver itself, where its binary or its package tells one."""
     try:
         if solver.native in _PACKAGES:
@@ -85,7 +48,7 @@ def _version_of(pulp: Any, solver: PulpSolver) -> str:
 class PulpSession(FamilySession):
     """A PuLP problem with a row for the cutoff; each solve hands the solver the whole problem."""
 
-    def __init__(self, solver: PulpSolver, threads: int, tolerances: Tolerances) -> None:
+    def __init__(self, solver: FamilySolver, threads: int, tolerances: Tolerances) -> None:
         import pulp
 
         warnings.simplefilter("ignore")
@@ -109,7 +72,7 @@ class PulpSession(FamilySession):
         used = np.flatnonzero(cost)
         return partial(self._attempt, _sum(self._pulp, cost[used], used, self._variables))
 
-    def _attempt(self, cost: Any, cap: float, seconds: float) -> Attempt:
+    def _attempt(self, cost: Any, cap: float, seconds: float) -> SolveResult:
         pulp = self._pulp
         problem = pulp.LpProblem("check", pulp.LpMinimize)
         problem.setObjective(cost)
@@ -125,16 +88,16 @@ class PulpSession(FamilySession):
         detail = f"PuLP: {pulp.LpStatus[problem.status]}, {pulp.LpSolution[problem.sol_status]}"
         if problem.status == pulp.LpStatusInfeasible:
             # what is left in the variables is no point
-            return self._empty(detail)
+            return self._said(SolveStatus.INFEASIBLE, None, detail)
         point = self._filled([variable.varValue for variable in self._variables])
         if problem.sol_status == pulp.LpSolutionOptimal:
-            return Attempt(Outcome.POINT, point, detail)
+            return self._said(SolveStatus.OPTIMAL, point, detail)
         stopped = problem.sol_status == pulp.LpSolutionIntegerFeasible
         # a missing file and a limit on nodes are "not solved" as well
         late = time.monotonic() - started > _MOST_OF_IT * seconds
-        if late and (stopped or problem.status == pulp.LpStatusNotSolved):
-            return Attempt(Outcome.LATE, point if stopped else None, detail)
-        return Attempt(Outcome.FAILED, point if stopped else None, detail)
+        late = late and (stopped or problem.status == pulp.LpStatusNotSolved)
+        status = SolveStatus.TIME_LIMIT if late else SolveStatus.FAILED
+        return self._said(status, point if stopped else None, detail)
 
 
 def added_columns(pulp: Any, program: Program, names: Sequence[str], first: int = 0) -> list[Any]:
@@ -181,6 +144,41 @@ def _arguments(pulp: Any, native: str, settings: Parameters, threads: int) -> di
     known = inspect.signature(type(pulp.getSolver(native, msg=False))).parameters
     wishes = {"gapRel": 0.0, "threads": threads, "keepFiles": False}
     return arguments | {key: value for key, value in wishes.items() if key in known}
+
+
+@dataclass(frozen=True, slots=True)
+class PulpSolver(FamilySolver):
+    """The solver that PuLP calls ``native``, with the user's own ``options`` for PuLP."""
+
+    name: str = "pulp"
+    native: str = _BUNDLED
+    package = "PuLP MIT"
+    session = PulpSession
+    allowed = {  # noqa: RUF012
+        _BUNDLED: cbc.OPTIONS,
+        "COIN_CMD": cbc.OPTIONS,
+        "GUROBI": gurobi.OPTIONS,
+        "HiGHS": highs.OPTIONS,
+        "HiGHS_CMD": settable("threads 1 to 1024"),
+        "SCIP_CMD": settable("maxNodes 0 to 2147483647"),
+        "SCIP_PY": settable("maxNodes 0 to 2147483647"),
+    }
+
+    def unavailable(self) -> str | None:
+        try:
+            import pulp
+        except ImportError as error:
+            return f"PuLP does not import ({error}): pip install pulp"
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+            try:
+                if pulp.getSolver(self.native, msg=False, **self.options).available():
+                    return None
+                problem = f"PuLP does not find {shown(self.native)} here"
+            except Exception as error:  # noqa: BLE001, RUF100 - whatever the solver's package raises
+                problem = first_line(error)
+            found = pulp.listSolvers(onlyAvailable=True)
+        close = meant(self.native, found)
+        return f"{problem}; what it finds: {', '.join(found) or 'no solver'}{close}"
 
 
 SOLVER = PulpSolver()

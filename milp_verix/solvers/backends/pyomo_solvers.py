@@ -17,8 +17,8 @@ from milp_verix.base.arguments import checked, instance_of
 from milp_verix.base.errors import InputError, meant, shown
 from milp_verix.base.tolerances import Tolerances
 from milp_verix.solvers.backends import gurobi, highs, scip
-from milp_verix.solvers.session import finite, in_words
-from milp_verix.solvers.trust import TRUSTED, Attempt, FamilySession, FamilySolver, Outcome, Solve
+from milp_verix.solvers.session import SolveResult, SolveStatus, finite, in_words
+from milp_verix.solvers.trust import TRUSTED, FamilySession, FamilySolver, Solve
 from verix_encodings import Encoding, Expressions, Program
 from verix_encodings.arrays import FloatArray, IntArray, dense
 
@@ -110,40 +110,6 @@ def _sum(coefficients: Any, columns: Any, constant: float, variables: list[Any])
 _HIGHS = "appsi_highs"
 
 
-@dataclass(frozen=True, slots=True)
-class PyomoSolver(FamilySolver):
-    """The solver that Pyomo calls ``native``, with the user's own ``options`` for it."""
-
-    name: str = "pyomo"
-    native: str = _HIGHS
-    package = "Pyomo BSD-3-Clause"
-    allowed = {  # noqa: RUF012
-        **dict.fromkeys((_HIGHS, "highs"), highs.OPTIONS),
-        **dict.fromkeys(("gurobi_direct", "gurobi_persistent", "appsi_gurobi"), gurobi.OPTIONS),
-        **dict.fromkeys(("gurobi_direct_v2", "gurobi_persistent_v2"), gurobi.OPTIONS),
-        **dict.fromkeys(("scip_direct", "scip_persistent"), scip.OPTIONS),
-    }
-
-    @property
-    def capabilities(self) -> frozenset[str]:
-        in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
-        return super(PyomoSolver, self).capabilities | in_place
-
-    def unavailable(self) -> str | None:
-        try:
-            import pyomo.environ as pyo
-        except ImportError as error:
-            return f"pyomo does not import ({error}): pip install pyomo"
-        if _is_available(pyo, self.native):
-            return None
-        found = [name for name in TRUSTED["pyomo"] if _is_available(pyo, name)]
-        some = f"some that it finds: {', '.join(found) or 'none'}{meant(self.native, found)}"
-        return f"Pyomo does not find {shown(self.native)} here; {some}"
-
-    def session(self, threads: int, tolerances: Tolerances) -> "PyomoSession":
-        return PyomoSession(self, threads, tolerances)
-
-
 def _is_available(pyo: Any, native: str) -> bool:
     logging.getLogger("pyomo").setLevel(logging.CRITICAL)
     # the factory runs a name that it does not know as a program, and so what follows a colon
@@ -165,7 +131,7 @@ def _version_of(pyo: Any, native: str) -> str:
 class PyomoSession(FamilySession):
     """One Pyomo model, and one solver object, both kept between solves."""
 
-    def __init__(self, solver: PyomoSolver, threads: int, tolerances: Tolerances) -> None:
+    def __init__(self, solver: FamilySolver, threads: int, tolerances: Tolerances) -> None:
         # factories know nothing before this import
         import pyomo.environ as pyo
         from pyomo.version import version
@@ -204,7 +170,7 @@ class PyomoSession(FamilySession):
             self._model.cost[j] = value
         return self._attempt
 
-    def _attempt(self, cap: float, seconds: float) -> Attempt:
+    def _attempt(self, cap: float, seconds: float) -> SolveResult:
         from pyomo.solvers.plugins.solvers.persistent_solver import PersistentSolver
 
         model, solver = self._model, self._interface
@@ -225,13 +191,14 @@ class PyomoSession(FamilySession):
         ended = self._pyo.TerminationCondition
         condition = results.solver.termination_condition
         detail = f"Pyomo: {condition}"
-        if condition in (ended.infeasible, ended.infeasibleOrUnbounded):
-            return self._empty(detail)
-        if condition == ended.optimal:
-            return Attempt(Outcome.POINT, self._point(results), detail)
-        if condition == ended.maxTimeLimit:
-            return Attempt(Outcome.LATE, detail=detail)
-        return Attempt(Outcome.FAILED, detail=detail)
+        status = {
+            ended.infeasible: SolveStatus.INFEASIBLE,
+            ended.infeasibleOrUnbounded: SolveStatus.INFEASIBLE,
+            ended.optimal: SolveStatus.OPTIMAL,
+            ended.maxTimeLimit: SolveStatus.TIME_LIMIT,
+        }.get(condition, SolveStatus.FAILED)
+        point = self._point(results) if status is SolveStatus.OPTIMAL else None
+        return self._said(status, point, detail)
 
     def _point(self, results: Any) -> FloatArray:
         for variable in self._variables:
@@ -245,6 +212,38 @@ class PyomoSession(FamilySession):
     def close(self) -> None:
         super().close()
         self._model, self._interface = None, None
+
+
+@dataclass(frozen=True, slots=True)
+class PyomoSolver(FamilySolver):
+    """The solver that Pyomo calls ``native``, with the user's own ``options`` for it."""
+
+    name: str = "pyomo"
+    native: str = _HIGHS
+    package = "Pyomo BSD-3-Clause"
+    session = PyomoSession
+    allowed = {  # noqa: RUF012
+        **dict.fromkeys((_HIGHS, "highs"), highs.OPTIONS),
+        **dict.fromkeys(("gurobi_direct", "gurobi_persistent", "appsi_gurobi"), gurobi.OPTIONS),
+        **dict.fromkeys(("gurobi_direct_v2", "gurobi_persistent_v2"), gurobi.OPTIONS),
+        **dict.fromkeys(("scip_direct", "scip_persistent"), scip.OPTIONS),
+    }
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        in_place = {"in_place_bounds"} if self.native.startswith("appsi_") else set()
+        return super(PyomoSolver, self).capabilities | in_place
+
+    def unavailable(self) -> str | None:
+        try:
+            import pyomo.environ as pyo
+        except ImportError as error:
+            return f"pyomo does not import ({error}): pip install pyomo"
+        if _is_available(pyo, self.native):
+            return None
+        found = [name for name in TRUSTED["pyomo"] if _is_available(pyo, name)]
+        some = f"some that it finds: {', '.join(found) or 'none'}{meant(self.native, found)}"
+        return f"Pyomo does not find {shown(self.native)} here; {some}"
 
 
 SOLVER = PyomoSolver()

@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from milp_verix.solvers import session
 from milp_verix.solvers.own_solver import OwnSession, OwnSolver, proven
-from milp_verix.solvers.session import (
-    NODE_LIMIT,
-    SolveResult,
-    SolveStatus,
-    Targets,
-    constraints_of,
-    finite,
-    spend_solve,
-    units_of_iteration,
-)
+from milp_verix.solvers.session import NODE_LIMIT, SolveResult, SolveStatus, Targets
 from milp_verix.solvers.solver_facts import SolverFacts, settable, words
 from verix_encodings import Program
 from verix_encodings.arrays import FloatArray, IntArray
@@ -120,8 +112,10 @@ class ScipSession(OwnSession):
         ends = zip(program.column_lower, program.column_upper, program.integer, strict=True)
         for low, high, whole in list(ends)[columns:]:
             kind = "B" if whole else "C"
-            self._variables.append(self._model.addVar(vtype=kind, lb=finite(low), ub=finite(high)))
-        for _, row in constraints_of(program, rows, self._sum):
+            self._variables.append(
+                self._model.addVar(vtype=kind, lb=session.finite(low), ub=session.finite(high))
+            )
+        for _, row in session.constraints_of(program, rows, self._sum):
             self._model.addCons(row)
 
     def _sum(self, coefficients: FloatArray, columns: IntArray) -> Any:
@@ -130,12 +124,12 @@ class ScipSession(OwnSession):
 
     def _change(self, columns: IntArray, lower: FloatArray, upper: FloatArray) -> None:
         for j, low, high in zip(columns, lower, upper, strict=True):
-            self._model.chgVarLb(self._variables[j], finite(low))
-            self._model.chgVarUb(self._variables[j], finite(high))
+            self._model.chgVarLb(self._variables[j], session.finite(low))
+            self._model.chgVarUb(self._variables[j], session.finite(high))
 
     def _solve(self, program: Program, cost: FloatArray, targets: Targets) -> SolveResult:
         model = self._model
-        self._limit.most = targets.work / units_of_iteration(program)
+        self._limit.most = targets.work / session.units_of_iteration(program)
         infinity = model.infinity()
         used = np.flatnonzero(cost)
         model.setObjective(self._sum(cost[used], used) + 0.0, "minimize")
@@ -155,7 +149,7 @@ class ScipSession(OwnSession):
         self._limit.first_seconds = None
         self._optimise(model)
         result = self._result(cost)
-        spend_solve(program, result.iterations or 0)
+        session.spend_solve(program, result.iterations or 0)
         if result.detail == "userinterrupt":
             self._deadline.use_up()
         model.freeTransform()

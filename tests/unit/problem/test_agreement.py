@@ -11,7 +11,7 @@ import pytest
 from milp_verix import ModelError, OnnxNetwork, check, explain, load_network
 from milp_verix.models.onnx import registry
 from milp_verix.models.onnx.registry import NodeContext
-from milp_verix.models.onnx.symbol import Symbol, Tensor, as_symbol, rearrange
+from milp_verix.models.onnx.symbol import Symbol, Tensor
 from milp_verix.problem.agreement import require_agreement
 from milp_verix.problem.ball import make_ball
 from tests.support.onnx_models import (
@@ -74,7 +74,7 @@ def misread(monkeypatch: pytest.MonkeyPatch, name: str, wrong: Callable[[Symbol]
 
     def function(node: NodeContext, *inputs: Tensor) -> Tensor:
         result = entry.function(node, *inputs)
-        return wrong(as_symbol(result if not isinstance(result, tuple) else result[0]))
+        return wrong(Symbol.of(result if not isinstance(result, tuple) else result[0]))
 
     monkeypatch.setitem(registry.operators, name, replace(entry, function=function))
 
@@ -88,11 +88,11 @@ def nudged(x: Symbol) -> Symbol:
     ("operator", "wrong", "named"),
     [
         ("Conv", nudged, "Conv 'conv'"),
-        ("Conv", lambda x: rearrange(x, lambda i: i.swapaxes(2, 3)), "Conv 'conv'"),
+        ("Conv", lambda x: x.rearrange(lambda i: i.swapaxes(2, 3)), "Conv 'conv'"),
         ("BatchNormalization", nudged, "BatchNormalization 'norm'"),
         ("LeakyRelu", nudged, "LeakyRelu 'leaky'"),
         ("AveragePool", lambda x: x * (4 / 3), "AveragePool 'pool'"),
-        ("Flatten", lambda x: rearrange(x, lambda i: i[:, ::-1]), "Flatten 'flat'"),
+        ("Flatten", lambda x: x.rearrange(lambda i: i[:, ::-1]), "Flatten 'flat'"),
         ("Gemm", nudged, "Gemm 'dense'"),
         ("Relu", nudged, "Relu 'relu'"),
         ("Softmax", lambda x: -x, "the output"),
@@ -120,7 +120,7 @@ def test_a_shape_that_is_misread_is_named(tmp_path: Path, monkeypatch: pytest.Mo
         node("ReduceMax", ["t"], ["y"], name="most", axes=[2], keepdims=0),
     ]
     path = saved(build(nodes, inputs={"x": (1, 2, 3)}), tmp_path)
-    misread(monkeypatch, "Transpose", lambda x: rearrange(x, lambda i: i.swapaxes(1, 2)))
+    misread(monkeypatch, "Transpose", lambda x: x.rearrange(lambda i: i.swapaxes(1, 2)))
     with pytest.raises(ModelError, match=r"Transpose 'turn', of shape \(1, 2, 3\)"):
         check(path, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], free=[0], epsilon=0.01)
 

@@ -9,7 +9,7 @@ from milp_verix.base.errors import SolverError
 from milp_verix.solvers import SolveResult, SolveStatus, Targets
 from milp_verix.solvers.backends import cbc, highs
 from milp_verix.solvers.solver_facts import UNKNOWN
-from milp_verix.solvers.trust import Attempt, Outcome, minimise_by_cutoff
+from milp_verix.solvers.trust import minimise_by_cutoff
 from verix_encodings import Program, ProgramBuilder
 
 COST = np.array([1.0, 1.0])
@@ -24,11 +24,11 @@ def program() -> Program:
 
 
 def solved(
-    *attempts: Attempt, targets: Targets | None = None, caps: list[float] | None = None
+    *attempts: SolveResult, targets: Targets | None = None, caps: list[float] | None = None
 ) -> SolveResult:
     left = list(attempts)
 
-    def solve(cap: float, _seconds: float) -> Attempt:
+    def solve(cap: float, _seconds: float) -> SolveResult:
         if caps is not None:
             caps.append(cap)
         return left.pop(0) if len(left) > 1 else left[0]
@@ -36,8 +36,8 @@ def solved(
     return minimise_by_cutoff(program(), COST, targets or Targets(), highs.FACTS, solve)
 
 
-BEST = Attempt(Outcome.POINT, np.ones(2))
-EMPTY = Attempt(Outcome.EMPTY)
+BEST = SolveResult(SolveStatus.OPTIMAL, point=np.ones(2))
+EMPTY = SolveResult(SolveStatus.INFEASIBLE)
 
 
 def test_an_optimum_is_a_point_and_a_cutoff_below_it() -> None:
@@ -53,7 +53,13 @@ def test_optimal_is_only_a_word() -> None:
     # the first point is dearer than another that the cutoff brings
     builder = ProgramBuilder()
     builder.add_columns("x", np.arange(2), 0.0, 1.0)
-    said = iter([Attempt(Outcome.POINT, np.ones(2)), Attempt(Outcome.POINT, np.zeros(2)), EMPTY])
+    said = iter(
+        [
+            SolveResult(SolveStatus.OPTIMAL, point=np.ones(2)),
+            SolveResult(SolveStatus.OPTIMAL, point=np.zeros(2)),
+            EMPTY,
+        ]
+    )
     result = minimise_by_cutoff(
         builder.build(), COST, Targets(), highs.FACTS, lambda *_: next(said)
     )
@@ -73,18 +79,18 @@ def test_optimal_is_only_a_word() -> None:
     ],
 )
 def test_a_point_that_is_none_is_dropped(point: np.ndarray | None) -> None:
-    result = solved(Attempt(Outcome.POINT, point), EMPTY)
+    result = solved(SolveResult(SolveStatus.OPTIMAL, point=point), EMPTY)
     assert result.status is SolveStatus.FAILED
     assert result.bound == -np.inf
     assert result.point is None
-    late = solved(Attempt(Outcome.LATE, point))
+    late = solved(SolveResult(SolveStatus.TIME_LIMIT, point=point))
     assert late.status is SolveStatus.TIME_LIMIT
     assert late.point is None
 
 
-@pytest.mark.parametrize("outcome", [Outcome.LATE, Outcome.FAILED])
-def test_without_an_answer_nothing_is_proven(outcome: Outcome) -> None:
-    for attempts in ([Attempt(outcome)], [BEST, Attempt(outcome)]):
+@pytest.mark.parametrize("outcome", [SolveStatus.TIME_LIMIT, SolveStatus.FAILED])
+def test_without_an_answer_nothing_is_proven(outcome: SolveStatus) -> None:
+    for attempts in ([SolveResult(outcome)], [BEST, SolveResult(outcome)]):
         for targets in (Targets(), Targets(holds_above=1.0)):
             result = solved(*attempts, targets=targets)
             assert result.status in (SolveStatus.TIME_LIMIT, SolveStatus.FAILED)
@@ -95,7 +101,7 @@ def test_without_an_answer_nothing_is_proven(outcome: Outcome) -> None:
     ("always", "status"), [(EMPTY, SolveStatus.INFEASIBLE), (BEST, SolveStatus.FAILED)]
 )
 def test_infeasible_at_once_and_points_without_end_prove_nothing(
-    always: Attempt, status: SolveStatus
+    always: SolveResult, status: SolveStatus
 ) -> None:
     result = solved(always)
     assert result.status is status
@@ -118,7 +124,7 @@ def test_a_point_below_the_other_target_ends_it() -> None:
 
 
 def test_no_time_means_no_solve() -> None:
-    def never(_cap: float, _seconds: float) -> Attempt:
+    def never(_cap: float, _seconds: float) -> SolveResult:
         raise AssertionError
 
     result = minimise_by_cutoff(program(), COST, Targets(seconds=0.0), highs.FACTS, never)
@@ -144,7 +150,7 @@ def test_tiny_costs_that_a_solver_drops_are_allowed_for() -> None:
     cost = np.array([1e-12, 1.0])
     caps: list[float] = []
 
-    def solve(cap: float, _seconds: float) -> Attempt:
+    def solve(cap: float, _seconds: float) -> SolveResult:
         caps.append(cap)
         return EMPTY
 
@@ -162,7 +168,7 @@ def test_whole_costs_need_no_fine_proof() -> None:
 
 
 def test_a_cost_of_nothing_needs_no_proof() -> None:
-    answer: Callable[[float, float], Attempt] = lambda *_: BEST  # noqa: E731
+    answer: Callable[[float, float], SolveResult] = lambda *_: BEST  # noqa: E731
     result = minimise_by_cutoff(program(), np.zeros(2), Targets(), highs.FACTS, answer)
     assert result.status is SolveStatus.OPTIMAL
     assert -1e-9 < result.bound <= 0

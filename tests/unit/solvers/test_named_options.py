@@ -20,10 +20,9 @@ from milp_verix.solvers import (
     resolve_solver,
     solver_named,
 )
-from milp_verix.solvers.named_options import read_options
 from milp_verix.solvers.own_solver import OwnSolver
 from milp_verix.solvers.remote_session import RemoteSession
-from milp_verix.solvers.solver_facts import SolverFacts
+from milp_verix.solvers.solver_facts import SolverFacts, read_options
 from tests.support.digits_example import images, network
 from tests.support.installed_solvers import why_not
 from tests.support.random_networks import cube, network_of, random_layers

@@ -29,8 +29,7 @@ from milp_verix.solvers import (
 from milp_verix.solvers.backends import cbc, gurobi, highs, scip
 from milp_verix.solvers.backends.pulp_solvers import PulpSolver
 from milp_verix.solvers.backends.pyomo_solvers import PyomoSolver
-from milp_verix.solvers.named_options import read_options
-from milp_verix.solvers.solver_facts import UNKNOWN
+from milp_verix.solvers.solver_facts import UNKNOWN, read_options
 from milp_verix.solvers.trust import facts_of
 from tests.support.installed_solvers import needs
 from tests.support.random_networks import cube, network_of, random_layers

@@ -18,7 +18,7 @@ from milp_verix import (
     explain_many,
     read_result,
 )
-from milp_verix.study import parts
+from milp_verix.study import study_run as parts
 from tests.support.digits_example import MODEL, explained, images, network
 from tests.support.studies import comparable, lines
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from milp_verix import Explanation, explain, explain_many
-from milp_verix.study import results as partial, tasks
-from milp_verix.study.results import packed
+from milp_verix.study import journal as partial, tasks
+from milp_verix.study.journal import packed
 from tests.support import digits_example as digits
 from tests.support.interrupts import interrupting
 from tests.support.studies import lines

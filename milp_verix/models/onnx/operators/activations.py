@@ -1,8 +1,8 @@
-"""Piecewise linear functions, maxima of tensors, and functions that jump: rounding, comparisons.
+"""Functions of values, piecewise linear, in jumps or smooth, maxima of tensors, and comparisons.
 
 Activations are chains of ReLUs, chosen so that values between two of them keep the bounds of the
 function: interval arithmetic on ``hi − relu(hi − z)`` knows that it is at most ``hi``. A truth
-value is the number 0 or 1.
+value is the number 0 or 1. A smooth function or a power is a node, which programs enclose.
 """
 
 from collections.abc import Callable
@@ -12,20 +12,13 @@ import numpy as np
 import onnx
 
 from milp_verix.models.onnx.builder import Builder
-from milp_verix.models.onnx.graph import FLOAT_TYPES
+from milp_verix.models.onnx.model_file import FLOAT_TYPES
 from milp_verix.models.onnx.operators.products import multiply, reciprocal
 from milp_verix.models.onnx.registry import NodeContext, OperatorFunction, operator
-from milp_verix.models.onnx.symbol import (
-    Constant,
-    Symbol,
-    Tensor,
-    add,
-    as_symbol,
-    broadcast,
-    join,
-    ratio,
-)
+from milp_verix.models.onnx.symbol import Constant, Symbol, Tensor
 from verix_encodings.arrays import IntArray
+from verix_encodings.bounds import curves
+from verix_encodings.bounds.curves import SmoothFunction, power
 
 _STEEP = 2.0**20  # beyond, 1 − slope loses the 1 in float64; two ReLUs lose nothing
 # Beyond, end + relu(x − end) loses x; x + relu(end − x) does not. Exporters write the largest
@@ -62,7 +55,7 @@ _OF_ONE: dict[str, tuple[Callable[[Builder, Symbol], Symbol], str]] = {
 
 def _of_one(of: Callable[[Builder, Symbol], Symbol], text: str) -> OperatorFunction:
     def function(node: NodeContext, x: Tensor) -> Tensor:
-        return of(node.builder, as_symbol(x))
+        return of(node.builder, Symbol.of(x))
 
     function.__doc__ = text
     return function
@@ -75,7 +68,7 @@ for _name, _entry in _OF_ONE.items():
 @operator("LeakyRelu", attributes=("alpha",))
 def leaky_relu(node: NodeContext, x: Tensor) -> Tensor:
     """``x`` where it is positive, ``alpha x`` elsewhere: ``alpha x + (1 − alpha) relu(x)``."""
-    return _sloped(node, as_symbol(x), np.array(node.number("alpha", 0.01)))
+    return _sloped(node, Symbol.of(x), np.array(node.number("alpha", 0.01)))
 
 
 @operator("PRelu")
@@ -83,7 +76,7 @@ def prelu(node: NodeContext, x: Tensor, slope: Tensor) -> Tensor:
     """``x`` where it is positive, ``slope x`` elsewhere, with a slope for each element."""
     if isinstance(slope, Symbol):
         raise node.unsupported("its slope depends on the network's input")
-    result = _sloped(node, as_symbol(x), slope)
+    result = _sloped(node, Symbol.of(x), slope)
     if result.shape != x.shape:
         raise node.malformed(f"a slope of shape {slope.shape} does not fit an input {x.shape}")
     return result
@@ -102,13 +95,13 @@ def clip(
         if isinstance(end, Symbol) or (end is not None and end.size != 1):
             raise node.unsupported(f"its {name} is not one constant number")
         ends.append(None if end is None else float(end.reshape(-1)[0]))
-    return clipped(node, as_symbol(x), *ends)
+    return clipped(node, Symbol.of(x), *ends)
 
 
 @operator("HardSigmoid", attributes=("alpha", "beta"))
 def hard_sigmoid(node: NodeContext, x: Tensor) -> Tensor:
     """``min(max(alpha x + beta, 0), 1)``."""
-    line = as_symbol(x) * node.number("alpha", 0.2)
+    line = Symbol.of(x) * node.number("alpha", 0.2)
     return clipped(node, line + node.number("beta", 0.5), 0.0, 1.0)
 
 
@@ -128,7 +121,7 @@ def shrink(node: NodeContext, x: Tensor) -> Tensor:
         line = node.builder.relu(beyond)
         return line + node.builder.step(beyond, "above") * jump if jump else line
 
-    return drawn(as_symbol(x)) - drawn(-as_symbol(x))
+    return drawn(Symbol.of(x)) - drawn(-Symbol.of(x))
 
 
 @operator("Max")
@@ -137,12 +130,12 @@ def greatest(node: NodeContext, *xs: Tensor) -> Symbol:
     symbols = [x for x in xs if isinstance(x, Symbol)]
     constants = [x for x in xs if not isinstance(x, Symbol)]
     greatest = symbols[0]
-    if len(symbols) == 2 and ratio(*symbols) == -1.0:
+    if len(symbols) == 2 and symbols[0].ratio(symbols[1]) == -1.0:
         greatest = node.builder.absolute(greatest)
     elif len(symbols) > 1:
         shape = np.broadcast_shapes(*(x.shape for x in symbols))
-        wide = [broadcast(x, shape) for x in symbols]
-        stacked = join(wide, lambda index: np.stack(index, -1))
+        wide = [x.broadcast(shape) for x in symbols]
+        stacked = Symbol.join(wide, lambda index: np.stack(index, -1))
         greatest = node.builder.maximum(stacked, stacked.indices)
     return at_least(node, greatest, reduce(np.maximum, constants)) if constants else greatest
 
@@ -174,7 +167,7 @@ def clipped(node: NodeContext, x: Symbol, low: float | None, high: float | None)
 
 def at_least(node: NodeContext, x: Symbol, low: Constant) -> Symbol:
     """Return ``max(x, low) = low + relu(x − low)``, broadcast."""
-    end = as_symbol(low)
+    end = Symbol.of(low)
     if np.any(np.abs(low) > _FAR):
         return x + node.builder.relu(end - x)
     return end + node.builder.relu(x - end)
@@ -192,7 +185,7 @@ _WHOLE_TYPES = [onnx.TensorProto.DataType.Value(f"INT{bits}") for bits in (8, 16
 def thresholded_relu(node: NodeContext, x: Tensor) -> Tensor:
     """``x`` where it is above ``alpha``, 0 elsewhere: a ReLU of ``x − alpha``, and its step."""
     alpha = node.number("alpha", 1.0)
-    beyond = as_symbol(x) - alpha
+    beyond = Symbol.of(x) - alpha
     return node.builder.relu(beyond) + node.builder.step(beyond, "above") * alpha
 
 
@@ -201,25 +194,26 @@ def compare(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """The truth of a comparison: a step of the difference."""
     one, other = (a, b) if node.operator.startswith("Greater") else (b, a)
     form = "reached" if node.operator.endswith("Equal") else "above"
-    gap = as_symbol(one) - other
+    gap = Symbol.of(one) - other
     return node.builder.truth(node.builder.step(gap, form))
 
 
 @operator("Equal")
 def equal(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """The truth of an equation: neither is above the other."""
-    return _is_zero(node, as_symbol(a) - b)
+    return _is_zero(node, Symbol.of(a) - b)
 
 
 def _is_zero(node: NodeContext, x: Symbol) -> Symbol:
-    ends = (node.builder.step(side, "reached") for side in (x, -x))
-    return node.builder.truth(add(*ends) - 1.0)
+    above, below = (node.builder.step(side, "reached") for side in (x, -x))
+    return node.builder.truth(above + below - 1.0)
 
 
 @operator("And", "Or", "Xor")
 def combine(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """Both: ``relu(a + b − 1)``; one at least: ``a + b`` less that; one alone: less it twice."""
-    total = add(*(as_symbol(x if isinstance(x, Symbol) else x.astype(float)) for x in (a, b)))
+    one, other = (Symbol.of(x if isinstance(x, Symbol) else x.astype(float)) for x in (a, b))
+    total = one + other
     both = node.builder.relu(total - 1.0)
     if node.operator == "And":
         return node.builder.truth(both)
@@ -230,18 +224,18 @@ def combine(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
 def where(node: NodeContext, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """``a`` where the condition is true, ``b`` elsewhere."""
     shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)
-    one, other = as_symbol(a), as_symbol(b)
+    one, other = Symbol.of(a), Symbol.of(b)
     if not isinstance(condition, Symbol):
         chosen = np.broadcast_to(condition.astype(bool), shape)
 
         def pick(indices: list[IntArray]) -> IntArray:
             return np.where(chosen, *(np.broadcast_to(index, shape) for index in indices))
 
-        return join([one, other], pick)
+        return Symbol.join([one, other], pick)
     gap = one - other
     if gap.terms:
         return other + multiply(node.builder, condition, gap)
-    return other + broadcast(condition, shape) * gap.bias.reshape(gap.shape)
+    return other + condition.broadcast(shape) * gap.bias.reshape(gap.shape)
 
 
 @operator("Cast", attributes=("to", "saturate", "round_mode"), keeps_scores=True)
@@ -250,7 +244,7 @@ def cast(node: NodeContext, x: Tensor) -> Tensor:
 
     To integers, it is cut towards zero; to truth values, it is whether it is not zero.
     """
-    to, x = node.integer("to", 0), as_symbol(x)
+    to, x = node.integer("to", 0), Symbol.of(x)
     if to in FLOAT_TYPES or (
         to in (*_WHOLE_TYPES, onnx.TensorProto.BOOL) and x.token in node.builder.truths
     ):
@@ -266,3 +260,106 @@ def cast(node: NodeContext, x: Tensor) -> Tensor:
     sides = (node.builder.relu(side) for side in (x, -x))
     low, high = (node.builder.step(side, "floor") for side in sides)
     return low - high
+
+
+_SMOOTH = ("Cos", "Erf", "Exp", "Mish", "Sin", "Softplus", "Softsign", "Tanh")
+_PLAIN: dict[str, SmoothFunction] = {name: getattr(curves, name.upper()) for name in _SMOOTH}
+
+
+@operator(*_PLAIN)
+def curve(node: NodeContext, x: Tensor) -> Tensor:
+    """A smooth function of each value, without attributes."""
+    return node.builder.smooth(Symbol.of(x), _PLAIN[node.operator])
+
+
+@operator("Log")
+def log(node: NodeContext, x: Tensor) -> Tensor:
+    """The natural logarithm; ``log(1 + exp(x))`` is a softplus."""
+    x = Symbol.of(x)
+    line = x.line
+    known = None if line is None else node.builder.argument(line[0])
+    if line is not None and line[1:] == (1.0, 1.0) and known is not None and known[0] is curves.EXP:
+        return node.builder.smooth(known[1], curves.SOFTPLUS)
+    return node.builder.smooth(x, curves.LOG)
+
+
+@operator("Pow")
+def pow_(node: NodeContext, x: Tensor, exponent: Tensor) -> Tensor:
+    """``x`` to a constant power; another constant for each element is refused."""
+    if isinstance(exponent, Symbol):
+        raise node.unsupported("its exponent depends on the network's input")
+    x, exponents = Symbol.of(x), np.unique(exponent.astype(np.float64))
+    if exponents.size != 1:
+        raise node.unsupported("its exponents are not one number")
+    shape, a = np.broadcast_shapes(x.shape, exponent.shape), float(exponents[0])
+    if shape != x.shape:
+        x = x * np.ones(shape)
+    if a == 1.0:
+        return x
+    if a == 0.0:
+        return x * 0.0 + 1.0
+    if a == 0.5:
+        return node.builder.root(x)
+    if a == -0.5:
+        return reciprocal(node.builder, node.builder.root(x))
+    return reciprocal(node.builder, x) if a == -1.0 else node.builder.smooth(x, power(a))
+
+
+@operator("HardSwish")
+def hard_swish(node: NodeContext, x: Tensor) -> Tensor:
+    """``x min(max(x / 6 + 1 / 2, 0), 1)``.
+
+    With ``c = min(max(x, −3), 3)`` it is ``((c + 3 / 2)² − 9 / 4) / 6 + relu(x − 3)``.
+    """
+    x, three = Symbol.of(x), np.array(3.0)
+    clipped = at_most(node, at_least(node, x, -three), three)
+    squared = node.builder.smooth(clipped + three / 2, curves.SQUARE)
+    beyond = node.builder.relu(x - three)
+    return (squared - 2.25) * (1.0 / 6.0) + beyond
+
+
+@operator("Gelu", attributes=("approximate",))
+def gelu(node: NodeContext, x: Tensor) -> Tensor:
+    """``x Φ(x)``, or its approximation by tanh."""
+    form = node.text("approximate", "none")
+    if form not in ("none", "tanh"):
+        raise node.malformed(f"attribute 'approximate' is {form!r}, neither 'none' nor 'tanh'")
+    return node.builder.smooth(Symbol.of(x), curves.GELU if form == "none" else curves.GELU_TANH)
+
+
+@operator("Swish", attributes=("alpha",))
+def swish(node: NodeContext, x: Tensor) -> Tensor:
+    """``x sigmoid(alpha x) = silu(alpha x) / alpha``."""
+    alpha = node.number("alpha", 1.0)
+    if alpha == 0:
+        return Symbol.of(x) * 0.5
+    return node.builder.smooth(Symbol.of(x) * alpha, curves.SILU) * (1.0 / alpha)
+
+
+@operator("Elu", attributes=("alpha",))
+def elu(node: NodeContext, x: Tensor) -> Tensor:
+    """``x`` where it is positive, ``alpha (exp(x) − 1)`` elsewhere."""
+    return _elu(node, Symbol.of(x), node.number("alpha", 1.0))
+
+
+@operator("Selu", attributes=("alpha", "gamma"))
+def selu(node: NodeContext, x: Tensor) -> Tensor:
+    """``gamma elu(x)`` with an ``alpha`` of its own."""
+    alpha = node.number("alpha", 1.67326319217681884765625)
+    gamma = node.number("gamma", 1.05070102214813232421875)
+    return _elu(node, Symbol.of(x), alpha) * gamma
+
+
+@operator("Celu", attributes=("alpha",))
+def celu(node: NodeContext, x: Tensor) -> Tensor:
+    """``alpha elu(x / alpha)``, which has a continuous slope."""
+    alpha = node.number("alpha", 1.0)
+    if alpha == 0:
+        raise node.malformed("attribute 'alpha' is zero")
+    return node.builder.smooth(Symbol.of(x) * (1.0 / alpha), curves.ELU) * alpha
+
+
+def _elu(node: NodeContext, x: Symbol, alpha: float) -> Symbol:
+    """``α elu₁(x) + (1 − α) relu(x)``: the kink at zero belongs to the ReLU."""
+    smooth = node.builder.smooth(x, curves.ELU) * alpha
+    return smooth if alpha == 1.0 else smooth + node.builder.relu(x) * (1.0 - alpha)

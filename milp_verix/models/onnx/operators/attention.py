@@ -11,17 +11,7 @@ from milp_verix.models.onnx.operators.activations import clipped
 from milp_verix.models.onnx.operators.linear import matrix_product
 from milp_verix.models.onnx.operators.products import contracted, product
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import (
-    Constant,
-    Symbol,
-    Tensor,
-    as_symbol,
-    check_nonzeros,
-    dot,
-    join,
-    moved,
-    rearrange,
-)
+from milp_verix.models.onnx.symbol import Constant, Symbol, Tensor, check_nonzeros, moved
 from verix_encodings.arrays import IntArray
 from verix_encodings.bounds.curves import SIGMOID, SOFTPLUS, SOFTSIGN, TANH
 
@@ -60,7 +50,7 @@ def attention(
     if not flat:
         return result
     shape = result.shape[0], result.shape[2], -1
-    return rearrange(result, lambda index: index.transpose(0, 2, 1, 3).reshape(shape))
+    return result.rearrange(lambda index: index.transpose(0, 2, 1, 3).reshape(shape))
 
 
 def _by_head(x: Tensor, heads: int) -> Tensor:
@@ -120,8 +110,8 @@ def einsum(node: NodeContext, *xs: Tensor) -> Tensor:
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         return contracted(node.builder, a, b, first, second)
     if isinstance(a, Symbol):
-        return dot(a, first, second)
-    return dot(as_symbol(b), second, first)
+        return a.dot(first, second)
+    return Symbol.of(b).dot(second, first)
 
 
 _ATTRIBUTES = ("activations", "clip", "direction", "hidden_size", "layout")
@@ -158,7 +148,7 @@ def _gates(x: Symbol, count: int) -> list[Symbol]:
     size = x.shape[-1] // count
 
     def gate(k: int) -> Symbol:
-        return rearrange(x, lambda index: index[..., k * size : (k + 1) * size])
+        return x.rearrange(lambda index: index[..., k * size : (k + 1) * size])
 
     return [gate(k) for k in range(count)]
 
@@ -263,12 +253,12 @@ def _unrolled(
 ) -> tuple[Tensor, ...]:
     w, r, b, p = cast("tuple[Constant, Constant, Constant | None, Constant | None]", weights)
     make, gates, states, default = _CELLS[node.operator]
-    x = as_symbol(x)
+    x = Symbol.of(x)
     if any(isinstance(part, Symbol) for part in weights):
         raise node.unsupported("its weights are not constants")
     layout = node.integer("layout", 0)
     if layout:
-        x = rearrange(x, lambda index: index.swapaxes(0, 1))
+        x = x.rearrange(lambda index: index.swapaxes(0, 1))
     if x.ndim != 3 or w.ndim != 3 or r.ndim != 3 or w.shape[1] != gates * r.shape[2]:
         raise node.malformed(f"weights {w.shape} and {r.shape} do not fit an input {x.shape}")
     steps, batch, _ = x.shape
@@ -292,24 +282,24 @@ def _unrolled(
         state = tuple(_start(s, number, layout, (batch, size)) for s in starts[:states])
         found = []
         for t in range(steps)[::way]:
-            state = cell(rearrange(x, lambda index, t=t: index[t]), state)  # type: ignore[misc]
+            state = cell(x.rearrange(lambda index, t=t: index[t]), state)  # type: ignore[misc]
             found.append(state[0])
         outputs.append(found[::way])
         finals.append(state)
     # (steps, directions, batch, hidden)
     flat = [outputs[k][t] for t in range(steps) for k in range(len(ways))]
     shape = (steps, len(ways), batch, size)
-    whole = join(flat, lambda indices: np.stack(indices).reshape(shape))
-    lasts = [join([f[k] for f in finals], np.stack) for k in range(states)]
+    whole = Symbol.join(flat, lambda indices: np.stack(indices).reshape(shape))
+    lasts = [Symbol.join([f[k] for f in finals], np.stack) for k in range(states)]
     if layout:
-        whole = rearrange(whole, lambda index: index.transpose(2, 0, 1, 3))
-        lasts = [rearrange(last, lambda index: index.swapaxes(0, 1)) for last in lasts]
+        whole = whole.rearrange(lambda index: index.transpose(2, 0, 1, 3))
+        lasts = [last.rearrange(lambda index: index.swapaxes(0, 1)) for last in lasts]
     return (whole, *lasts)
 
 
 def _start(given: Tensor | None, number: int, layout: int, shape: tuple[int, int]) -> Symbol:
     if given is None:
-        return as_symbol(np.zeros(shape))
+        return Symbol.of(np.zeros(shape))
     if isinstance(given, Symbol):
-        return rearrange(given, lambda index: index[:, number] if layout else index[number])
-    return as_symbol(given[:, number] if layout else given[number])
+        return given.rearrange(lambda index: index[:, number] if layout else index[number])
+    return Symbol.of(given[:, number] if layout else given[number])

@@ -6,24 +6,19 @@ from math import prod
 import numpy as np
 import scipy.sparse as sp
 
+from milp_verix.models.onnx.operators.norms import complement, gated
 from milp_verix.models.onnx.operators.pooling import WINDOW_ATTRIBUTES, positive, split, windows
 from milp_verix.models.onnx.operators.products import contracted, multiply, quotient
-from milp_verix.models.onnx.operators.tails import complement, gated
 from milp_verix.models.onnx.registry import NodeContext, operator
 from milp_verix.models.onnx.symbol import (
     Constant,
     Shape,
     Symbol,
     Tensor,
-    add,
-    as_symbol,
     by_windows,
     check_elements,
     check_nonzeros,
-    dot,
-    linear,
     moved,
-    rearrange,
 )
 from verix_encodings.arrays import IntArray
 
@@ -31,13 +26,13 @@ from verix_encodings.arrays import IntArray
 @operator("Add")
 def add_(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a + b``, broadcast."""
-    return as_symbol(a) + b
+    return Symbol.of(a) + b
 
 
 @operator("Sub", of_scores=complement)
 def sub(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a - b``, broadcast."""
-    return as_symbol(a) - b
+    return Symbol.of(a) - b
 
 
 @operator("Mul", of_scores=gated)
@@ -46,8 +41,8 @@ def mul(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     if isinstance(b, Symbol):
         a, b = b, a
     if isinstance(b, Symbol):
-        return multiply(node.builder, as_symbol(a), b)
-    return as_symbol(a) * b
+        return multiply(node.builder, Symbol.of(a), b)
+    return Symbol.of(a) * b
 
 
 @operator("Div")
@@ -55,19 +50,14 @@ def div(node: NodeContext, a: Tensor, b: Tensor) -> Tensor:
     """``a / b``, broadcast."""
     if isinstance(b, Symbol):
         return quotient(node.builder, a, b)
-    return as_symbol(a) / b
+    return Symbol.of(a) / b
 
 
-@operator("Sum")
+@operator("Sum", "Mean")
 def sum_(node: NodeContext, *xs: Tensor) -> Tensor:
-    """The sum of any number of tensors, broadcast."""
-    return reduce(add, map(as_symbol, xs))
-
-
-@operator("Mean")
-def mean(node: NodeContext, *xs: Tensor) -> Tensor:
-    """The mean of any number of tensors, broadcast."""
-    return reduce(add, map(as_symbol, xs)) / len(xs)
+    """The sum or the mean of any number of tensors, broadcast."""
+    total = reduce(Symbol.__add__, map(Symbol.of, xs))
+    return total / len(xs) if node.operator == "Mean" else total
 
 
 @operator("Gemm", attributes=("alpha", "beta", "transA", "transB"))
@@ -80,7 +70,7 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
     product = matrix_product(node, a, b) * node.number("alpha", 1.0)
     if c is None:
         return product
-    total = product + as_symbol(c) * node.number("beta", 1.0)
+    total = product + Symbol.of(c) * node.number("beta", 1.0)
     if total.shape != product.shape:
         raise node.malformed(f"C of shape {c.shape} does not fit a product {product.shape}")
     return total
@@ -90,7 +80,7 @@ def gemm(node: NodeContext, a: Tensor, b: Tensor, c: Tensor | None = None) -> Te
 def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
     """``a @ b`` by numpy's rules: batch dimensions broadcast, vectors are promoted."""
     if not isinstance(b, Symbol):
-        a = as_symbol(a)
+        a = Symbol.of(a)
     left = a.indices if isinstance(a, Symbol) else a
     right = b.indices if isinstance(b, Symbol) else b
     if left.ndim == 0 or right.ndim == 0:
@@ -101,12 +91,12 @@ def matrix_product(node: NodeContext, a: Tensor, b: Tensor) -> Symbol:
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         product = contracted(node.builder, a, b, rows, columns)
     elif isinstance(a, Symbol):
-        product = dot(a, rows, columns)
+        product = a.dot(rows, columns)
     else:
         assert isinstance(b, Symbol)
-        product = dot(b, columns, rows)
+        product = b.dot(columns, rows)
     promoted = ((-2,) if left.ndim == 1 else ()) + ((-1,) if right.ndim == 1 else ())
-    return rearrange(product, lambda index: np.squeeze(index, promoted))
+    return product.rearrange(lambda index: np.squeeze(index, promoted))
 
 
 @operator("Conv", attributes=(*WINDOW_ATTRIBUTES, "group"))
@@ -131,9 +121,9 @@ def conv(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = None) -> Te
     columns = columns.reshape(x.shape[0], group, w.shape[1], *columns.shape[2:])
     columns = np.moveaxis(columns, 2, 2 + spatial)[:, :, None]
     weights = w.reshape(group, -1, *(1,) * spatial, *w.shape[1:])
-    product = dot(x, columns, weights, contracted=1 + spatial)
+    product = x.dot(columns, weights, contracted=1 + spatial)
     shape = (x.shape[0], w.shape[0], *product.shape[3:])
-    return _biased(node, rearrange(product, lambda index: index.reshape(shape)), w, b)
+    return _biased(node, product.rearrange(lambda index: index.reshape(shape)), w, b)
 
 
 @operator(
@@ -150,7 +140,7 @@ def conv_transpose(node: NodeContext, x: Tensor, w: Tensor, b: Tensor | None = N
     shape = (x.shape[0], channels, *sizes)
     check_elements(shape)
     check_nonzeros(prod(x.shape) * w.shape[1] * prod(kernel))
-    return _biased(node, linear(x, _matrix(x, w, group, positions, shape), shape), w, b)
+    return _biased(node, x.linear(_matrix(x, w, group, positions, shape), shape), w, b)
 
 
 def _convolved(

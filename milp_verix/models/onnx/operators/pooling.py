@@ -12,15 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import (
-    Shape,
-    Symbol,
-    Tensor,
-    as_symbol,
-    check_elements,
-    dot,
-    rearrange,
-)
+from milp_verix.models.onnx.symbol import Shape, Symbol, Tensor, check_elements
 from verix_encodings.arrays import IntArray
 
 PADDING = -1
@@ -99,35 +91,32 @@ def split(total: int, mode: str) -> tuple[int, int]:
 @operator("MaxPool", attributes=(*WINDOW_ATTRIBUTES, "ceil_mode", "storage_order"))
 def max_pool(node: NodeContext, x: Tensor) -> Tensor:
     """The greatest value in each window; padding does not count."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     return node.builder.maximum(x, _seen(node, x))
 
 
 @operator("AveragePool", attributes=(*WINDOW_ATTRIBUTES, "ceil_mode", "count_include_pad"))
 def average_pool(node: NodeContext, x: Tensor) -> Tensor:
     """The mean of each window; padding counts, as zeros, if ``count_include_pad`` says so."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     columns = _seen(node, x)
     counted = columns >= (PADDING if node.integer("count_include_pad", 0) else 0)
     count = counted.sum(axis=-1, keepdims=True)
     if not count.all():
         raise node.malformed("a window sees nothing but padding")
-    return dot(x, columns, np.broadcast_to(1 / count, columns.shape))
+    return x.dot(columns, np.broadcast_to(1 / count, columns.shape))
 
 
-@operator("GlobalMaxPool")
-def global_max_pool(node: NodeContext, x: Tensor) -> Tensor:
-    """The greatest value of each channel."""
-    x = as_symbol(x)
-    return node.builder.maximum(x, _channels(node, x))
-
-
-@operator("GlobalAveragePool")
-def global_average_pool(node: NodeContext, x: Tensor) -> Tensor:
-    """The mean of each channel."""
-    x = as_symbol(x)
-    columns = _channels(node, x)
-    return dot(x, columns, np.full(columns.shape[-1:], 1 / columns.shape[-1]))
+@operator("GlobalMaxPool", "GlobalAveragePool")
+def global_pool(node: NodeContext, x: Tensor) -> Tensor:
+    """The greatest value of each channel, or its mean."""
+    x = Symbol.of(x)
+    if x.ndim < 3 or not x.size:
+        raise node.malformed(f"an input of shape {x.shape} has no channels to pool")
+    columns = x.indices.reshape(*x.shape[:2], *(1,) * (x.ndim - 2), -1)
+    if node.operator == "GlobalMaxPool":
+        return node.builder.maximum(x, columns)
+    return x.dot(columns, np.full(columns.shape[-1:], 1 / columns.shape[-1]))
 
 
 def _seen(node: NodeContext, x: Symbol) -> IntArray:
@@ -145,13 +134,6 @@ def _seen(node: NodeContext, x: Symbol) -> IntArray:
             )
     columns = windows(node, x.indices, tuple(kernel))
     return columns.reshape(*columns.shape[: x.ndim], -1)
-
-
-def _channels(node: NodeContext, x: Symbol) -> IntArray:
-    """Return the flat indices in each channel, shape (N, C, *1, positions)."""
-    if x.ndim < 3 or not x.size:
-        raise node.malformed(f"an input of shape {x.shape} has no channels to pool")
-    return x.indices.reshape(*x.shape[:2], *(1,) * (x.ndim - 2), -1)
 
 
 Positions: TypeAlias = NDArray[np.floating]
@@ -179,7 +161,7 @@ _NEAREST: dict[str, Callable[[Positions], Positions]] = {
 @operator("Upsample", attributes=("mode", "scales"))
 def upsample(node: NodeContext, x: Tensor, scales: Tensor | None = None) -> Tensor:
     """Every element repeated, ``scales`` times along each dimension, or means of near ones."""
-    x, factors = as_symbol(x), node.numbers("scales") if scales is None else _numbers(node, scales)
+    x, factors = Symbol.of(x), node.numbers("scales") if scales is None else _numbers(node, scales)
     if factors is None or len(factors) != x.ndim or min(factors, default=1) < 1:
         raise node.malformed(f"scales {factors} do not fit an input {x.shape}")
     sizes = [int(np.float32(n) * np.float32(s)) for n, s in zip(x.shape, factors, strict=True)]
@@ -201,7 +183,7 @@ def resize(
     sizes: Tensor | None = None,
 ) -> Tensor:
     """The nearest element, or the mean of near ones by distance, by ``scales`` or ``sizes``."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     if node.opset < 11:
         return upsample(node, x, roi)  # version 10 is Upsample by another name
     if node.integers("axes") is not None or node.integer("antialias", 0):
@@ -253,7 +235,7 @@ def _resized(
         np.clip(rounding(place), 0, n - 1).astype(np.intp)
         for place, n in zip(places, x.shape, strict=True)
     ]
-    return rearrange(x, lambda index: index[np.ix_(*picked)])
+    return x.rearrange(lambda index: index[np.ix_(*picked)])
 
 
 def _between(x: Symbol, axis: int, places: Positions) -> Symbol:
@@ -264,7 +246,7 @@ def _between(x: Symbol, axis: int, places: Positions) -> Symbol:
     ends = (low, np.minimum(low + 1, last))
     share = (places - low).reshape(-1, *[1] * (x.ndim - 1 - axis))
     columns = np.stack([np.take(x.indices, end, axis) for end in ends], axis=-1)
-    return dot(x, columns, np.stack([1.0 - share, share], axis=-1))
+    return x.dot(columns, np.stack([1.0 - share, share], axis=-1))
 
 
 def _numbers(node: NodeContext, tensor: Tensor) -> list[float]:

@@ -6,30 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from milp_verix.models.onnx.builder import Builder
-from milp_verix.models.onnx.symbol import (
-    COMPUTED,
-    Symbol,
-    Tensor,
-    as_line,
-    check_nonzeros,
-    parts_of,
-    ratio,
-)
+from milp_verix.models.onnx.symbol import COMPUTED, Symbol, Tensor, check_nonzeros
 from verix_encodings.arrays import FloatArray, IntArray
-from verix_encodings.bounds.curves import (
-    ERF,
-    EXP,
-    GELU,
-    GELU_TANH,
-    MISH,
-    RECIPROCAL,
-    SIGMOID,
-    SOFTPLUS,
-    SQUARE,
-    TANH,
-    SmoothFunction,
-    power,
-)
+from verix_encodings.bounds import curves
+from verix_encodings.bounds.curves import SmoothFunction, power
 
 _TANH_SCALE = math.sqrt(2.0 / math.pi)
 _TANH_CUBIC = 0.044715
@@ -39,9 +19,9 @@ _ROUNDED = 1e-6
 
 def multiply(builder: Builder, a: Symbol, b: Symbol) -> Symbol:
     """Return ``a * b``, broadcast; a square or an activation where it is one."""
-    factor = ratio(a, b)
+    factor = a.ratio(b)
     if factor is not None:
-        return builder.smooth(b, SQUARE) * factor
+        return builder.smooth(b, curves.SQUARE) * factor
     for x, gate in ((a, b), (b, a)):
         found = _cube(builder, x, gate) or _gated(builder, x, gate)
         if found is not None:
@@ -67,15 +47,15 @@ def contracted(builder: Builder, a: Symbol, b: Symbol, first: IntArray, second: 
 
 def reciprocal(builder: Builder, x: Symbol) -> Symbol:
     """Return ``1 / x``: one function where ``x`` is a root, or ``1 + exp``."""
-    line = as_line(x)
+    line = x.line
     known = None if line is None else builder.argument(line[0])
     if line is not None and known is not None:
         function, argument = known
         if function.name == "sqrt" and line[2] == 0.0:
             return builder.smooth(argument, power(-0.5)) * (1.0 / line[1])
-        if function is EXP and line[1] == line[2]:
-            return builder.smooth(-argument, SIGMOID) * (1.0 / line[1])
-    return builder.smooth(x, RECIPROCAL)
+        if function is curves.EXP and line[1] == line[2]:
+            return builder.smooth(-argument, curves.SIGMOID) * (1.0 / line[1])
+    return builder.smooth(x, curves.RECIPROCAL)
 
 
 def quotient(builder: Builder, a: Tensor, b: Symbol) -> Symbol:
@@ -94,12 +74,12 @@ def _limit(builder: Builder, a: Symbol, b: Symbol) -> FloatArray | None:
 
     None if ``b`` is no such root; infinite where ``w`` is zero.
     """
-    line = as_line(b)
+    line = b.line
     known = None if line is None else builder.norms.get(line[0])
     if line is None or known is None or line[2] != 0 or line[1] <= 0:
         return None
     argument, entries, weight = known
-    factor = ratio(a, argument)
+    factor = a.ratio(argument)
     if factor is None:
         return None
     shape = np.broadcast_shapes(a.shape, b.shape)
@@ -111,9 +91,9 @@ def _limit(builder: Builder, a: Symbol, b: Symbol) -> FloatArray | None:
 
 def _cube(builder: Builder, x: Symbol, squared: Symbol) -> Symbol | None:
     """Return ``x * squared`` if that is the square of a multiple of ``x``, else None."""
-    parts = parts_of(squared)
+    parts = squared.known_parts
     known = builder.argument(parts[0][0]) if len(parts) == 1 else None
-    inner = ratio(known[1], x) if known is not None and known[0] is SQUARE else None
+    inner = known[1].ratio(x) if known is not None and known[0] is curves.SQUARE else None
     if inner is None or squared.shape != x.shape:
         return None
     return builder.smooth(x, power(3.0)) * (parts[0][1] * inner**2)
@@ -121,24 +101,24 @@ def _cube(builder: Builder, x: Symbol, squared: Symbol) -> Symbol | None:
 
 def _gated(builder: Builder, x: Symbol, gate: Symbol) -> Symbol | None:
     """Return ``x * gate`` if it is an activation function that exporters take apart, else None."""
-    line = as_line(gate)
+    line = gate.line
     known = None if line is None else builder.argument(line[0])
     if line is None or known is None or x.shape != gate.shape:
         return None
     (function, argument), (_, slope, shift) = known, line
-    if function is ERF and slope == shift:
+    if function is curves.ERF and slope == shift:
         # x (1 + erf(c x)) = 2 / (√2 c) gelu(√2 c x)
-        c = ratio(argument, x)
+        c = argument.ratio(x)
         if not c or c < 0:
             return None
-        return _of_multiple(builder, x, GELU, math.sqrt(2.0) * c, 2.0 * slope)
-    if function is TANH and slope == shift:
+        return _of_multiple(builder, x, curves.GELU, math.sqrt(2.0) * c, 2.0 * slope)
+    if function is curves.TANH and slope == shift:
         return _gelu_tanh(builder, x, argument, slope)
-    if function is TANH and shift == 0.0:
-        inner = as_line(argument)
+    if function is curves.TANH and shift == 0.0:
+        inner = argument.line
         before = None if inner is None or inner[1:] != (1.0, 0.0) else builder.argument(inner[0])
-        if before is not None and before[0] is SOFTPLUS and ratio(before[1], x) == 1.0:
-            return builder.smooth(x, MISH) * slope
+        if before is not None and before[0] is curves.SOFTPLUS and before[1].ratio(x) == 1.0:
+            return builder.smooth(x, curves.MISH) * slope
     return None
 
 
@@ -158,14 +138,14 @@ def _gelu_tanh(builder: Builder, x: Symbol, argument: Symbol, factor: float) -> 
     constants are rounded: ``|∂/∂b x tanh(a x + b x³)| = |x⁴ / cosh²(…)| ≤ 6 / a⁴``, as ``|u⁴| ≤ 6
     cosh²(u)`` and ``|a x + b x³| ≥ |a x|``.
     """
-    parts = parts_of(argument)
+    parts = argument.known_parts
     if len(parts) != 2:
         return None
     for (line, slope), (cube, cubic) in (parts, parts[::-1]):
-        known, own = builder.argument(cube), parts_of(x)
+        known, own = builder.argument(cube), x.known_parts
         if known is None or known[0] is not power(3.0) or len(own) != 1 or own[0][0] is not line:
             continue
-        inner = ratio(known[1], x)
+        inner = known[1].ratio(x)
         if inner is None:
             continue
         a, b = slope / own[0][1], cubic * inner**3
@@ -173,7 +153,7 @@ def _gelu_tanh(builder: Builder, x: Symbol, argument: Symbol, factor: float) -> 
         expected = _TANH_SCALE * _TANH_CUBIC * s**3
         if a <= 0 or abs(b - expected) > _ROUNDED * expected:
             return None
-        result = _of_multiple(builder, x, GELU_TANH, s, 2.0 * factor)
+        result = _of_multiple(builder, x, curves.GELU_TANH, s, 2.0 * factor)
         off = abs(factor) * 6.0 / a**4 * (abs(b - expected) + 8.0 * COMPUTED * expected) * 1.001
         return replace(result, bias_rounding=result.bias_rounding + off)
     return None

@@ -4,18 +4,9 @@ from math import prod
 
 import numpy as np
 
-from milp_verix.models.onnx.operators.tails import concatenated
+from milp_verix.models.onnx.operators.norms import concatenated
 from milp_verix.models.onnx.registry import NodeContext, operator
-from milp_verix.models.onnx.symbol import (
-    Shape,
-    Symbol,
-    Tensor,
-    as_symbol,
-    broadcast,
-    check_elements,
-    join,
-    rearrange,
-)
+from milp_verix.models.onnx.symbol import Shape, Symbol, Tensor, check_elements
 from verix_encodings.arrays import IntArray
 
 
@@ -57,7 +48,7 @@ def flatten(node: NodeContext, x: Tensor) -> Tensor:
     if not -x.ndim <= axis <= x.ndim:
         raise node.malformed(f"axis {axis} is not one of a tensor of shape {x.shape}")
     rows = prod(x.shape[: axis if axis >= 0 else x.ndim + axis])
-    return rearrange(as_symbol(x), lambda index: index.reshape(rows, index.size // rows))
+    return Symbol.of(x).rearrange(lambda index: index.reshape(rows, index.size // rows))
 
 
 @operator("Reshape", attributes=("shape", "allowzero"), keeps_scores=True)
@@ -68,20 +59,20 @@ def reshape(node: NodeContext, x: Tensor, shape: Tensor | None = None) -> Tensor
         raise node.malformed(f"its shape is {dims}")
     if not node.integer("allowzero", 0):
         dims = [dim or x.shape[axis] for axis, dim in enumerate(dims)]
-    return rearrange(as_symbol(x), lambda index: index.reshape(dims))
+    return Symbol.of(x).rearrange(lambda index: index.reshape(dims))
 
 
 @operator("Transpose", attributes=("perm",))
 def transpose(node: NodeContext, x: Tensor) -> Tensor:
     """The dimensions in another order, by default reversed."""
-    return rearrange(as_symbol(x), lambda index: index.transpose(node.integers("perm")))
+    return Symbol.of(x).rearrange(lambda index: index.transpose(node.integers("perm")))
 
 
 @operator("Squeeze", attributes=("axes",), keeps_scores=True)
 def squeeze(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tensor:
     """The tensor without the dimensions ``axes``, by default all that are 1."""
     dropped: Shape | None = tuple(node.constant_integers("axes", axes) or ()) or None
-    return rearrange(as_symbol(x), lambda index: np.squeeze(index, dropped))
+    return Symbol.of(x).rearrange(lambda index: np.squeeze(index, dropped))
 
 
 @operator("Unsqueeze", attributes=("axes",), keeps_scores=True)
@@ -90,7 +81,7 @@ def unsqueeze(node: NodeContext, x: Tensor, axes: Tensor | None = None) -> Tenso
     added = node.constant_integers("axes", axes)
     if added is None:
         raise node.malformed("it has no axes")
-    return rearrange(as_symbol(x), lambda index: np.expand_dims(index, tuple(added)))
+    return Symbol.of(x).rearrange(lambda index: np.expand_dims(index, tuple(added)))
 
 
 _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
@@ -100,13 +91,13 @@ _PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wra
 def concat(node: NodeContext, *xs: Tensor) -> Tensor:
     """The tensors one after the other along ``axis``."""
     axis = node.integer("axis", 1)
-    return join([as_symbol(x) for x in xs], lambda indices: np.concatenate(indices, axis))
+    return Symbol.join([Symbol.of(x) for x in xs], lambda indices: np.concatenate(indices, axis))
 
 
 @operator("Split", attributes=("axis", "split", "num_outputs"))
 def split(node: NodeContext, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
     """The parts of the tensor along ``axis``: of the sizes given, or equal but for the last."""
-    x, axis = as_symbol(x), node.axis(node.integer("axis", 0), x.shape)
+    x, axis = Symbol.of(x), node.axis(node.integer("axis", 0), x.shape)
     size, count = x.shape[axis], len(node.outputs)
     parts = node.constant_integers("split", split)
     if parts is None:
@@ -131,7 +122,7 @@ def slice_(  # noqa: PLR0917 (the inputs of the node)
     steps: Tensor | None = None,
 ) -> Tensor:
     """Every ``steps``-th element from ``starts`` to before ``ends`` along ``axes``."""
-    x = as_symbol(x)
+    x = Symbol.of(x)
     first, last = node.constant_integers("starts", starts), node.constant_integers("ends", ends)
     if first is None or last is None:
         raise node.malformed("it has no starts or no ends")
@@ -173,7 +164,7 @@ def pad(
     axes: Tensor | None = None,
 ) -> Tensor:
     """The tensor with a constant, its edge or its mirror image around it; cut where negative."""
-    x, mode = as_symbol(x), node.text("mode", "constant")
+    x, mode = Symbol.of(x), node.text("mode", "constant")
     along = [a % x.ndim for a in node.constant_integers("axes", axes) or range(x.ndim)]
     given = node.constant_integers("pads", pads)
     if given is None or len(given) != 2 * len(along) or mode not in _PAD_MODES:
@@ -188,11 +179,11 @@ def pad(
         for n, (before, after) in zip(x.shape, sides, strict=True)
     )
     if mode != "constant":
-        return rearrange(x, lambda index: np.pad(index[cut], grown, mode=_PAD_MODES[mode]))  # type: ignore[call-overload]
-    filling = as_symbol(np.array(node.number("value", 0.0)) if value is None else value)
+        return x.rearrange(lambda index: np.pad(index[cut], grown, mode=_PAD_MODES[mode]))  # type: ignore[call-overload]
+    filling = Symbol.of(np.array(node.number("value", 0.0)) if value is None else value)
     if filling.size != 1 or filling.terms:
         raise node.unsupported("its filling is not one constant number")
-    return join(
+    return Symbol.join(
         [x, filling],
         lambda indices: np.pad(indices[0][cut], grown, constant_values=indices[1].item()),
     )
@@ -201,25 +192,25 @@ def pad(
 @operator("Expand")
 def expand(node: NodeContext, x: Tensor, shape: Tensor) -> Tensor:
     """The tensor broadcast together with ``shape``."""
-    x, dims = as_symbol(x), node.constant_integers("shape", shape) or []
+    x, dims = Symbol.of(x), node.constant_integers("shape", shape) or []
     check_elements(tuple(dims))
-    return broadcast(x, np.broadcast_shapes(x.shape, tuple(dims)))
+    return x.broadcast(np.broadcast_shapes(x.shape, tuple(dims)))
 
 
 @operator("Tile")
 def tile(node: NodeContext, x: Tensor, repeats: Tensor) -> Tensor:
     """The tensor repeated along each dimension."""
-    x, counts = as_symbol(x), node.constant_integers("repeats", repeats) or []
+    x, counts = Symbol.of(x), node.constant_integers("repeats", repeats) or []
     if len(counts) != x.ndim or min(counts, default=1) < 1:
         raise node.malformed(f"repeats {counts} do not fit an input {x.shape}")
     check_elements((x.size * prod(counts),))
-    return rearrange(x, lambda index: np.tile(index, counts))
+    return x.rearrange(lambda index: np.tile(index, counts))
 
 
 @operator("DepthToSpace", attributes=("blocksize", "mode"))
 def depth_to_space(node: NodeContext, x: Tensor) -> Tensor:
     """Channels moved into blocks of pixels."""
-    x, block = as_symbol(x), node.integer("blocksize", 0)
+    x, block = Symbol.of(x), node.integer("blocksize", 0)
     if x.ndim != 4 or block < 1 or x.shape[1] % block**2:
         raise node.malformed(f"blocks of {block} do not fit an input {x.shape}")
     n, c, h, w = x.shape
@@ -229,21 +220,21 @@ def depth_to_space(node: NodeContext, x: Tensor) -> Tensor:
     else:
         shape, order = (n, block, block, c, h, w), (0, 3, 4, 1, 5, 2)
     result = (n, c, h * block, w * block)
-    return rearrange(x, lambda index: index.reshape(shape).transpose(order).reshape(result))
+    return x.rearrange(lambda index: index.reshape(shape).transpose(order).reshape(result))
 
 
 @operator("SpaceToDepth", attributes=("blocksize",))
 def space_to_depth(node: NodeContext, x: Tensor) -> Tensor:
     """Blocks of pixels moved into channels."""
-    x, block = as_symbol(x), node.integer("blocksize", 0)
+    x, block = Symbol.of(x), node.integer("blocksize", 0)
     if x.ndim != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block:
         raise node.malformed(f"blocks of {block} do not fit an input {x.shape}")
     n, c, h, w = x.shape
     shape, order = (n, c, h // block, block, w // block, block), (0, 3, 5, 1, 2, 4)
     result = (n, c * block**2, h // block, w // block)
-    return rearrange(x, lambda index: index.reshape(shape).transpose(order).reshape(result))
+    return x.rearrange(lambda index: index.reshape(shape).transpose(order).reshape(result))
 
 
 def _taken(x: Symbol, indices: IntArray, axis: int) -> Symbol:
     check_elements((x.size // max(x.shape[axis], 1) * indices.size,))
-    return rearrange(x, lambda index: np.take(index, indices, axis))
+    return x.rearrange(lambda index: np.take(index, indices, axis))

@@ -15,8 +15,7 @@ from onnx import TensorProto, numpy_helper
 
 from milp_verix import ModelError, UnsupportedOperatorError
 from milp_verix.models.onnx.builder import Builder
-from milp_verix.models.onnx.folding import fold
-from milp_verix.models.onnx.rounding import TOLERATED, Known
+from milp_verix.models.onnx.folding import TOLERATED, Known, fold
 from milp_verix.models.onnx.trace import context_of
 from tests.support.onnx_models import (
     DOUBLE,

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from milp_verix import InputError, ModelError, check, load_network
-from milp_verix.models.onnx.graph import read_signature
+from milp_verix.models.onnx.model_file import read_signature
 from tests.support.onnx_models import (
     assert_agrees,
     build,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from milp_verix import InputError, Message
-from milp_verix.models.onnx.text_words import WordReader
+from milp_verix.models.onnx.text_model import WordReader
 from milp_verix.views.labels import marked_words
 
 pytest.importorskip("sklearn")

@@ -78,7 +78,7 @@ def test_an_elu_with_a_kink_keeps_it_in_a_relu(tmp_path: Path) -> None:
 
 def test_swish_with_its_alpha() -> None:
     # onnxruntime has no kernel yet: compared with the definition
-    from milp_verix.models.onnx.graph import read_signature
+    from milp_verix.models.onnx.model_file import read_signature
     from milp_verix.models.onnx.trace import trace
 
     for alpha in (1.0, 1.7, -0.5, 0.0):
@@ -107,7 +107,7 @@ def test_smooth_nodes_name_their_functions(tmp_path: Path) -> None:
     ],
 )
 def test_malformed_attributes_are_refused(operator: str, attributes: dict, message: str) -> None:
-    from milp_verix.models.onnx.graph import read_signature
+    from milp_verix.models.onnx.model_file import read_signature
     from milp_verix.models.onnx.trace import trace
 
     proto = model(operator, attributes, 20)
