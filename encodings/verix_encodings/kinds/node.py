@@ -12,6 +12,7 @@ property; the others have defaults that are valid for every node, and loose:
 | backward bounds | ``v`` lies in its enclosure: no line, nothing to optimise |
 | branching on phases | no phase |
 | branching on points | no entry of a source is split |
+| steps on its forms | no number turns them |
 | ranges of slopes | infinite: nothing follows from them |
 | rounding of an evaluation | the enclosure around arguments that are off by their own errors |
 | a program | columns in their bounds, and between their lines: a relaxation |
