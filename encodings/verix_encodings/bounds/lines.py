@@ -318,7 +318,7 @@ class BatchLines:
 class MixedForms:
     """Three forms around a node, mixed by each row: the ``first``, ``usual`` and ``last`` by turns.
 
-    ``c·v = Σ_k c_k·v`` for ``c = Σ_k c_k``, and each form is above its own part, whatever the turns.
+    ``c·v = Σ_k c_k·v`` for ``c = Σ_k c_k``, and each form is above its part for any turns.
     What rounding leaves out of the sum is below ``u |c_k|`` for one part, where ``|v|`` is within
     the reach of its form: the error that this form adds, 20 ``u |c_k|`` times the reach or more,
     covers that as well.
