@@ -28,7 +28,6 @@ from verix_encodings.row_slopes import Relaxed
 from verix_encodings.work import worked
 
 _FIRST = 0.25  # seconds of work on margins before the first stage; not measured
-_ROOT = 0.01  # the same where forms turn: steps for a transformer's neurons take 0.1 s
 _PART = 0.2  # of the work that the next stage is expected to take; not measured
 _TREES = 5.0  # times the work of slopes that the first trees take: 5.5 and 6.2 on two networks
 _DEEPER = 2.0  # times the work that the trees before take
@@ -118,10 +117,8 @@ class _Turns:
         claim = self.first
         self.margins = np.sort(claim.open_)
         self.replays = Replays(self.problem, claim.free)
+        self.deepening = Deepening(claim.margins, claim.region, claim.bounds, claim.depth or 0)
         self.search = self._started(claim.bounds, claim.upper[self.margins])
-        # slopes of a larger ball do not stand for those of this one where they are cheap
-        depth = (claim.depth or 0) if self._phases else 0
-        self.deepening = Deepening(claim.margins, claim.region, claim.bounds, depth)
 
     @property
     def nodes(self) -> int:
@@ -139,8 +136,7 @@ class _Turns:
                 return True
             deepens = self._deepens(deadline)
             # no work on margins within a stage
-            turn = max(self._first, _PART * self._expected)
-            turn = 0.0 if self.deepening.started else turn
+            turn = 0.0 if self.deepening.started else max(_FIRST, _PART * self._expected)
             until = deadline.within(max(turn - self._searched, 0.0)) if deepens else deadline
             holds = search.run(until.passed)
             self._searched += elapsed_work(began)
@@ -153,22 +149,12 @@ class _Turns:
     def _deepens(self, deadline: Deadline) -> bool:
         """Return whether a stage is left that may gain something, and can end by the deadline."""
         deepening = self.deepening
-        if self.first.depth is None or deepening.ended or (deepening.depth and not self._phases):
+        if self.first.depth is None or deepening.ended:
             return False
         if deepening.started:
             return True
         fits = self._expected <= _RESUMED * deadline.left
         return fits and beyond_input(deepening.network, deepening.bounds) >= MANY
-
-    @property
-    def _phases(self) -> bool:
-        """True if a neuron has phases, or no form turns: trees of neurons pay only then."""
-        return bool(self.search.relaxed.layers) or not self.search.relaxed.turned
-
-    @property
-    def _first(self) -> float:
-        """The work on margins before a stage, in seconds: the first nodes alone, or more."""
-        return _FIRST if self._phases else _ROOT
 
     @property
     def _expected(self) -> float:
