@@ -13,7 +13,7 @@ from mpmath import mp
 
 from verix_encodings import Affine, Interval, Network, crown_bounds, row_slopes
 from verix_encodings.alpha import lowered
-from verix_encodings.arrays import FloatArray, IntArray
+from verix_encodings.arrays import FloatArray, IntArray, dense
 from verix_encodings.bounds import curves, lines, strips
 from verix_encodings.bounds.curves import SMOOTH_FUNCTIONS, SmoothFunction
 from verix_encodings.bounds.interval import Range
@@ -41,7 +41,8 @@ def high(function: Callable[[mpmath.mpf], mpmath.mpf]) -> Exact:
             sign, mantissa, exponent, _ = value._mpf_
         # of what underflows fractions would have millions of digits
         mantissa = 0 if exponent < -2000 else mantissa
-        return Fraction(-mantissa if sign else mantissa) * Fraction(2) ** max(exponent, -2000)
+        whole = Fraction(int(-mantissa if sign else mantissa))
+        return Fraction(whole * Fraction(2) ** int(max(exponent, -2000)))
 
     return found
 
@@ -129,7 +130,8 @@ def above(
         c = rng.choice([-1.0, 0.0, 1.0], (_ROWS, network.output_size), p=[0.4, 0.2, 0.4])
         c *= 10.0 ** rng.uniform(-6, 6, c.shape)
         turns = turns_of(rng, _ROWS, network.output_size * node.turns)
-        shift, lost, ((_, slopes),) = forms.replaced(c, turns, None)
+        shift, lost, ((_, rows),) = forms.replaced(c, turns, None)
+        slopes = dense(rows)
     constants = shift.tolist(), lost.tolist()
     found = []
     for row in range(_ROWS):
@@ -236,8 +238,14 @@ def _turn_beyond_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _take_a_steeper_slope_than_the_tangent(monkeypatch: pytest.MonkeyPatch) -> None:
-    def flatter(*given: Any, slope: FloatArray, touching: FloatArray) -> Range:
-        return intercepts(*given, slope=0.9 * slope, touching=touching)
+    def flatter(
+        function: SmoothFunction,
+        lower: FloatArray,
+        upper: FloatArray,
+        slope: FloatArray,
+        touching: FloatArray,
+    ) -> Range:
+        return intercepts(function, lower, upper, 0.9 * slope, touching)
 
     monkeypatch.setattr(elementwise, "intercepts", flatter)
 
