@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense, relative_error
 from verix_encodings.bounds.interval import Bounds, Interval, Pair, Range, Region
-from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced
+from verix_encodings.bounds.lines import ByValue, FollowedForms, Replaced, TurnedForms
 from verix_encodings.bounds.rows import Coefficients, RowPhases, absolute, reached
 from verix_encodings.kinds.node import Cut, Node
 from verix_encodings.network import Network
@@ -217,7 +217,7 @@ def suppose_both(
 class RowForms:
     """Forms around a node in the rows ``owner``, with the rounding that they leave out."""
 
-    forms: FollowedForms
+    forms: FollowedForms | TurnedForms
     owner: IntArray
     error: FloatArray | float
 
@@ -226,23 +226,35 @@ class RowForms:
     ) -> Replaced:
         """Replace ``c·v`` by a form in the sources that is above it in each row."""
         rows = reached(c)
-        shift, products = self.forms.replaced(dense(rows), self.owner)
+        more: Any = () if slopes is None else (slopes,)
+        shift, products = self.forms.replaced(dense(rows), self.owner, *more)
         lost = absolute(rows) @ np.broadcast_to(self.error, rows.shape[1:])
         return shift, lost, list(products)
 
     def followed(self, values: ByValue, met: FloatArray | None, slopes: FloatArray | None) -> Pair:
         """Return the values of the forms that each row takes."""
-        found = self.forms.followed(values, met, self.owner)
+        more: Any = () if slopes is None else (slopes,)
+        found = self.forms.followed(values, met, self.owner, *more)
         return found, found
 
 
 def narrowed_forms(
-    network: Network, bounds: Bounds, ranges: Mapping[int, Range], owner: IntArray
+    network: Network,
+    bounds: Bounds,
+    ranges: Mapping[int, Range],
+    owner: IntArray,
+    *,
+    turned: bool = False,
 ) -> dict[int, RowForms]:
-    """Return the forms of nodes that are split at points and read one of the ``ranges``."""
+    """Return the forms of nodes that are split at points and read one of the ``ranges``.
+
+    With ``turned`` only nodes whose forms turn have any.
+    """
     found: dict[int, RowForms] = {}
     of = partial(range_in_rows, ranges, bounds, owner.size)
     for value, node in enumerate(network.nodes, start=1):
+        if turned and not node.turns:
+            continue
         if not (node.pointed and any(source in ranges for source in node.sources)):
             continue
         gamma = relative_error(network.sizes[value] + len(network.nodes))

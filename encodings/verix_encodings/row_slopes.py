@@ -2,14 +2,15 @@
 
     g = max over x in the region of a·x + b      the bound of a row, by its slopes and multipliers
     ∂g/∂α_j = c⁻_j z_j                           c the coefficients met at neuron j
+    ∂g/∂t_j = c_j ∂v_j/∂t_j                      ∂v/∂t the change of a form that t in [0, 1] turns
     ∂g/∂β_j = ± z_j                              + where z_j ≥ 0 is supposed, − where z_j ≤ 0 is
     ∂g/∂w_j = z_j − l or z_j − u                 w the coefficient left if l ≤ z_j ≤ u is supposed
 
 ``z`` are the values if ``x`` is the maximiser and each activation is replaced by the line that the
 bound takes; for a maximum of pairs, ``z`` is their difference. All ``α`` in [0, 1] and ``β ≥ 0``
-are valid, so both move by projected steps of Adam, and no step can do harm but to tightness. The
-``w`` of parts (``interval_bounds``) may be any numbers, and move by Polyak's steps; for activations
-before it, ``z_j`` is the end that its row pays for.
+are valid, and all ``t`` in [0, 1], so these move by projected steps of Adam, and no step can do
+harm but to tightness. The ``w`` of parts (``interval_bounds``) may be any numbers, and move by
+Polyak's steps; for activations before it, ``z_j`` is the end that its row pays for.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from verix_encodings.arrays import BoolArray, FloatArray, IntArray, dense
 from verix_encodings.bounds.interval import Bounds, Range, Region
-from verix_encodings.bounds.lines import relu_lines
+from verix_encodings.bounds.lines import TurnedForms, relu_lines
 from verix_encodings.bounds.rows import Parts, RowPhases, Rows, RowSplits
 from verix_encodings.crown import LinearForm, Relaxations, extend_relaxation, upper_form
 from verix_encodings.interval_bounds import (
@@ -41,6 +42,8 @@ _TINY = 1e-300
 _LOWER = 1e-3
 # of the last step of parts, kept in the next; 0.5 and 0 took 400 and 860 nodes on a tanh network
 _KEPT = 0.5
+# of the dials of a row: products of large transformers have millions; not measured
+_MOST_TURNED = 2**14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +63,15 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Turned:
+    """A ``value`` whose forms turn by the dials at ``places``, and its usual ``forms``."""
+
+    value: int
+    places: slice
+    forms: RowForms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Relaxed:
     """A network where ``bounds`` hold, its relaxation, and its layers with two phases.
 
@@ -70,6 +82,7 @@ class Relaxed:
     bounds: Bounds
     relaxation: Relaxations
     layers: tuple[Layer, ...]
+    turned: tuple[Turned, ...]
     splits: tuple[Splittable, ...]
 
     @classmethod
@@ -87,12 +100,23 @@ class Relaxed:
             places = slice(start, start + free.size)
             layers.append(Layer(value, node.phase, free, slopes, heights[free], places))
             start += free.size
-        return cls(network, bounds, relaxation, tuple(layers), splittable(network, start))
+        turned: list[Turned] = []
+        usual = {v: (z.lower[None], z.upper[None]) for v, z in enumerate(bounds)}
+        every = narrowed_forms(network, bounds, usual, np.zeros(1, dtype=np.intp), turned=True)
+        for value, forms in every.items():
+            count = network.sizes[value] * network.nodes[value - 1].turns
+            if start + count > _MOST_TURNED:
+                break
+            turned.append(Turned(value, slice(start, start + count), forms))
+            start += count
+        splits = splittable(network, start)
+        return cls(network, bounds, relaxation, tuple(layers), tuple(turned), splits)
 
     @property
     def phases(self) -> int:
-        """The number of neurons with two phases."""
-        return self.layers[-1].places.stop if self.layers else 0
+        """The number of dials in [0, 1]: of neurons with two phases, and of forms that turn."""
+        ends = [one.places.stop for one in self.layers] + [one.places.stop for one in self.turned]
+        return ends[-1] if ends else 0
 
     @property
     def points(self) -> int:
@@ -107,6 +131,7 @@ class Relaxed:
     def first_dials(self, rows: int) -> FloatArray:
         """Return the slopes that CROWN takes, and multipliers of zero; shape (rows, count)."""
         parts = [layer.slopes[layer.free] for layer in self.layers]
+        parts += [np.full(one.places.stop - one.places.start, 0.5) for one in self.turned]
         return np.tile(np.concatenate([*parts, np.zeros(self.points)]), (rows, 1))
 
     def first_ends(self, rows: int) -> FloatArray:
@@ -120,7 +145,8 @@ class RowSlopes:
     """Slopes for upper bounds on the rows of ``C v``, shape (R, outputs), ``v`` the last value.
 
     ``dials`` are the slopes of neurons with two phases, the multipliers of those whose phase is
-    supposed, and the coefficients left at entries that are split at points; shape (R, count).
+    supposed, the numbers that turn forms, and the coefficients left at entries that are split at
+    points; shape (R, count).
     ``signs`` are 1 where a row supposes ``z ≥ 0``, −1 where ``z ≤ 0``, else 0; of the entries, 1
     where a part is supposed. ``ends`` are the least and the greatest values supposed of these, (R,
     2, points), infinite where none is.
@@ -146,12 +172,13 @@ class RowSlopes:
         self._moved = np.zeros((rows, relaxed.points))
         self._supposed = ends
         self._ranges: dict[int, Range] = {}
-        self._forms: dict[int, RowForms] = {}
+        usual = np.zeros(rows, dtype=np.intp)
+        self._forms = {one.value: replace(one.forms, owner=usual) for one in relaxed.turned}
         self._ends: dict[int, FloatArray] = {}
         if ends is not None and np.isfinite(ends).any():
             network, bounds = relaxed.network, relaxed.bounds
             self._ranges = narrowed_ranges(network, bounds, relaxed.splits, ends)
-            self._forms = narrowed_forms(network, bounds, self._ranges, np.arange(rows))
+            self._forms |= narrowed_forms(network, bounds, self._ranges, np.arange(rows))
 
     def extremes(self, region: Region) -> FloatArray:
         """Bound the rows over ``region`` from above, rounded up; shape (R,)."""
@@ -251,6 +278,11 @@ class RowSlopes:
             sign, z = self.signs[:, layer.places], values[layer.source][:, layer.free]
             c = np.minimum(self._met(layer.value)[:, layer.free], 0.0)
             result[:, layer.places] = np.where(sign, sign, c) * z
+        for turned in self.relaxed.turned:
+            row, c = self._forms[turned.value], self._met(turned.value)
+            forms: TurnedForms = row.forms  # type: ignore[assignment]
+            turns = self.dials[:, turned.places]
+            result[:, turned.places] = forms.steepness(values, c, row.owner, turns)
         for one in self.relaxed.splits:
             if one.value in self._ends:
                 steep = reached[one.value] - self._ends[one.value]
@@ -389,6 +421,8 @@ class RowSlopes:
             signs = self.signs[:, layer.places]
             slopes[:, layer.free] = np.where(signs, signs > 0, self.dials[:, layer.places])
             result[layer.value] = slopes
+        for turned in self.relaxed.turned:
+            result[turned.value] = self.dials[:, turned.places]
         return result
 
     def _splits(self) -> RowSplits:

@@ -246,6 +246,29 @@ class FollowedForms(BatchRelaxation, Protocol):
         """Return the values of the forms that each row takes, as :class:`NodeRelaxation` does."""
 
 
+class TurnedForms(Protocol):
+    """Forms that each row turns by numbers in [0, 1], ``turns``, (rows, count), if any."""
+
+    def replaced(
+        self, row: FloatArray, owner: IntArray, turns: FloatArray | None = None
+    ) -> tuple[FloatArray, Products]:
+        """Return a form above ``row·v``, as :class:`BatchRelaxation` does."""
+
+    def followed(
+        self,
+        values: ByValue,
+        met: FloatArray | None,
+        owner: IntArray,
+        turns: FloatArray | None = None,
+    ) -> FloatArray:
+        """Return the values of the forms that each row takes."""
+
+    def steepness(
+        self, values: ByValue, met: FloatArray, owner: IntArray, turns: FloatArray
+    ) -> FloatArray:
+        """Return the derivatives of ``met·v`` by the turns, where sources have ``values``."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchLines:
     """Lines neuron by neuron: ``terms`` are sources, their slopes above and those below.
@@ -289,3 +312,65 @@ class BatchLines:
             high = high + above[owner] * z
             low = low + below[owner] * z
         return low if met is None else np.where(met > 0, high, low)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixedForms:
+    """Three forms around a node, mixed by each row: the ``first``, ``usual`` and ``last`` by turns.
+
+    ``c·v = Σ_k c_k·v`` for ``c = Σ_k c_k``, and each form is above its part for any turns.
+    What rounding leaves out of the sum is below ``u |c_k|`` for one part, where ``|v|`` is within
+    the reach of its form: the error that this form adds, 20 ``u |c_k|`` times the reach or more,
+    covers that as well.
+    """
+
+    first: FollowedForms
+    usual: FollowedForms
+    last: FollowedForms
+
+    def replaced(
+        self, row: FloatArray, owner: IntArray, turns: FloatArray | None = None
+    ) -> tuple[FloatArray, Products]:
+        if turns is None:
+            return self.usual.replaced(row, owner)
+        one, other = (
+            row * np.maximum(1.0 - 2.0 * turns, 0.0),
+            row * np.maximum(2 * turns - 1.0, 0.0),
+        )
+        shift, products = self.usual.replaced(row - one - other, owner)
+        found = dict(products)
+        for forms, part in ((self.first, one), (self.last, other)):
+            if part.any():
+                more, products = forms.replaced(part, owner)
+                shift = shift + more
+                for source, product in products:
+                    found[source] = found[source] + product
+        return shift, list(found.items())
+
+    def followed(
+        self,
+        values: ByValue,
+        met: FloatArray | None,
+        owner: IntArray,
+        turns: FloatArray | None = None,
+    ) -> FloatArray:
+        if turns is None:
+            return self.usual.followed(values, met, owner)
+        first, usual, last = self._each(values, met, owner)
+        one, other = np.maximum(1.0 - 2.0 * turns, 0.0), np.maximum(2.0 * turns - 1.0, 0.0)
+        return usual + one * (first - usual) + other * (last - usual)
+
+    def steepness(
+        self, values: ByValue, met: FloatArray, owner: IntArray, turns: FloatArray
+    ) -> FloatArray:
+        first, usual, last = self._each(values, met, owner)
+        side = np.sign(2.0 * turns - 1.0)
+        return met * ((1.0 - side) * (usual - first) + (1.0 + side) * (last - usual))
+
+    def _each(
+        self, values: ByValue, met: FloatArray | None, owner: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        one, two, three = (
+            forms.followed(values, met, owner) for forms in (self.first, self.usual, self.last)
+        )
+        return one, two, three

@@ -37,6 +37,7 @@ At a step itself the program holds both values. It is exact elsewhere.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -46,9 +47,15 @@ from verix_encodings.blocks.enclosures import enclose_smooth
 from verix_encodings.blocks.layers import define
 from verix_encodings.bounds.curves import SmoothFunction
 from verix_encodings.bounds.interval import Bounds, Range, TwoLines
-from verix_encodings.bounds.lines import BatchLines, Lines, relu_lines
+from verix_encodings.bounds.lines import BatchLines, Lines, MixedForms, relu_lines
 from verix_encodings.bounds.rows import by_phase
-from verix_encodings.bounds.strips import best_lines, breakpoints, slope_range, value_range
+from verix_encodings.bounds.strips import (
+    best_lines,
+    breakpoints,
+    intercepts,
+    slope_range,
+    value_range,
+)
 from verix_encodings.kinds import node as kind
 from verix_encodings.program import Expressions
 
@@ -226,6 +233,7 @@ class Curve(kind.Elementwise):
     plural: ClassVar[str] = "smooth functions"
     pointed: ClassVar[bool] = True
     segmented: ClassVar[bool] = True
+    turns: ClassVar[int] = 1
 
     source: int
     function: SmoothFunction
@@ -266,6 +274,30 @@ class Curve(kind.Elementwise):
     def derivative(self, z: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
             return self.function.slope(z)
+
+    def narrowed_forms(self, of: kind.Ranges, bounds: Bounds) -> MixedForms:
+        """Return the usual lines, and those that are closer at either end, if any are."""
+        found = self._by_parts(self._turned_lines, of, bounds)
+        lines = ((found[k], found[k + 1], found[k + 2], found[k + 3]) for k in (4, 0, 8))
+        first, usual, last = (self._batch_lines(one, *of(self.source)) for one in lines)
+        return MixedForms(first, usual, last)
+
+    def _turned_lines(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the usual lines, and tangents at both ends where these are closer there."""
+        usual = self.lines_of(lower, upper)
+        found = list(usual)
+        for x in (lower, upper):
+            with np.errstate(all="ignore"):
+                slope = np.nan_to_num(self.function.slope(x), posinf=0.0, neginf=0.0)
+            below, above = self._where_defined(
+                partial(intercepts, slope=slope, touching=x), lower, upper, (-np.inf, np.inf)
+            )
+            with np.errstate(invalid="ignore"):
+                under = slope * x + below > usual[0] * x + usual[1]
+                over = slope * x + above < usual[2] * x + usual[3]
+            found += [np.where(under, slope, usual[0]), np.where(under, below, usual[1])]
+            found += [np.where(over, slope, usual[2]), np.where(over, above, usual[3])]
+        return tuple(found)
 
     def split_points(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
         """Return the points that share out the curvature evenly, or the middle."""

@@ -12,6 +12,7 @@ property; the others have defaults that are valid for every node, and loose:
 | backward bounds | ``v`` lies in its enclosure: no line, nothing to optimise |
 | branching on phases | no phase |
 | branching on points | no entry of a source is split |
+| steps on its forms | no number turns them |
 | ranges of slopes | infinite: nothing follows from them |
 | rounding of an evaluation | the enclosure around arguments that are off by their own errors |
 | a program | columns in their bounds, and between their lines: a relaxation |
@@ -40,6 +41,7 @@ from verix_encodings.bounds.lines import (
     Lines,
     NodeRelaxation,
     Planes,
+    TurnedForms,
 )
 from verix_encodings.bounds.rows import centred, outward
 from verix_encodings.program import Expressions, ProgramBuilder
@@ -182,6 +184,9 @@ class Bounded(Evaluated):
     pointed: ClassVar[bool] = False
     """True if its forms are tighter on a part of a source's range, which is split at a point."""
 
+    turns: ClassVar[int] = 0
+    """Numbers in [0, 1] for each entry that turn its forms on boxes: any are valid, ½ is usual."""
+
     mixes: ClassVar[bool] = False
     """True if neighbours among its entries may read entries of a source that are far apart."""
 
@@ -267,7 +272,7 @@ class Bounded(Evaluated):
         """Bound the value where sources lie in ``of(k)``, (N, size), which ``bounds`` enclose."""
         return self.over_boxes(of, lambda k: bounds[k].magnitude)
 
-    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> FollowedForms:
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> FollowedForms | TurnedForms:
         """Return forms around the node where sources lie in ``of(k)``, which ``bounds`` enclose.
 
         Only asked of a node that is ``pointed``: its forms on boxes may be followed forward, too.
@@ -413,7 +418,7 @@ class Elementwise(OneSource):
         low, high = self._by_parts(self.range_of, of, bounds)
         return low, high
 
-    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> BatchLines:
+    def narrowed_forms(self, of: Ranges, bounds: Bounds) -> FollowedForms | TurnedForms:
         s_low, b_low, s_high, b_high = self._by_parts(self.lines_of, of, bounds)
         return self._batch_lines((s_low, b_low, s_high, b_high), *of(self.source))
 

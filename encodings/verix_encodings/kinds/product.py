@@ -6,7 +6,11 @@ With the middles ``m``, ``n`` and the half widths ``r``, ``s`` of ``x_p`` and ``
 
 so that the planes above and below a product are parallel to its tangent in the middle of the box:
 they are the means of the two upper and of the two lower planes of McCormick's envelope
-(Mathematical Programming 10, 1976).
+(Mathematical Programming 10, 1976). Rows of backward bounds turn each plane between those two, by
+``t`` in [−1, 1], for X = x − m and Y = y − n with |X| ≤ r and |Y| ≤ s:
+
+    s X + r Y − r s ≤ X Y,   −s X − r Y − r s ≤ X Y      −r s + t (s X + r Y) ≤ X Y
+    X Y ≤ s X − r Y + r s,   X Y ≤ −s X + r Y + r s      X Y ≤ r s + t (s X − r Y)
 
 enclosure   v ∈ Σ_k [least, greatest of the four products of ends]
 planes      Σ_k (n x + m y − m n − r s) ≤ v ≤ Σ_k (n x + m y − m n + r s)
@@ -71,6 +75,10 @@ class Product(kind.Node):
         return (self.one,) if self.one == self.other else (self.one, self.other)
 
     @property
+    def turns(self) -> int:  # type: ignore[override]
+        return self.terms
+
+    @property
     def terms(self) -> int:
         """Number of products in each sum."""
         return int(self.first.shape[1])
@@ -132,7 +140,8 @@ class Product(kind.Node):
 
     def batch_relaxation(self, of: kind.Ranges, *, flat: bool) -> "BatchProducts":
         (xl, xu), (yl, yu) = of(self.one), of(self.other)
-        return BatchProducts(self, *self._tangent((xl, xu), (yl, yu)))
+        halves = _middles((xl, xu))[1], _middles((yl, yu))[1]
+        return BatchProducts(self, *self._tangent((xl, xu), (yl, yu)), *halves)
 
     def _tangent(
         self, x: Range, y: Range
@@ -146,8 +155,8 @@ class Product(kind.Node):
             a, b, c, d = m[..., p], r[..., p], n[..., q], s[..., q]
             constant -= a * c
             gap += b * d
-            # |n x| + |m y| + |m n| + r s
-            reach += 4.0 * (np.abs(a) + b) * (np.abs(c) + d)
+            # |n x| + |m y| + |m n| + r s, and s |x − m| + r |y − n| of planes that are turned
+            reach += 6.0 * (np.abs(a) + b) * (np.abs(c) + d)
         error = relative_error(self.terms)
         return m, n, constant, gap * (1.0 + error) + error * reach, reach * (1.0 + self.terms)
 
@@ -237,18 +246,29 @@ class BatchProducts:
     constant: FloatArray
     gap: FloatArray
     reach: FloatArray
+    r: FloatArray
+    s: FloatArray
 
-    def replaced(self, row: FloatArray, owner: IntArray) -> tuple[FloatArray, Products]:
+    def replaced(
+        self, row: FloatArray, owner: IntArray, turns: FloatArray | None = None
+    ) -> tuple[FloatArray, Products]:
         node, weight = self.node, np.abs(row)
-        spend_entries(row.size * node.terms, 8)
-        gamma = relative_error(row.shape[1])
+        spend_entries(row.size * node.terms, 8 if turns is None else 16)
+        gamma = relative_error(row.shape[1] + 4)
         shift = np.einsum("rn,rn->r", row, self.constant[owner])
         shift += np.einsum("rn,rn->r", weight, (self.gap + gamma * self.reach)[owner])
         found: dict[int, FloatArray] = {}
-        middles = zip(node._sides(), (self.n, self.m), (self.m, self.n), strict=True)
-        for (source, columns, _, places), other, own in middles:
+        sides = ((self.n, self.m, self.s, row), (self.m, self.n, self.r, -weight))
+        for (source, columns, _, places), (other, own, half, c) in zip(
+            node._sides(), sides, strict=True
+        ):
             slopes = other[owner][:, places.reshape(-1)]
             slopes *= np.repeat(row, node.terms, axis=1)
+            if turns is not None:
+                more = (2.0 * turns - 1.0) * half[owner][:, places.reshape(-1)]
+                more *= np.repeat(c, node.terms, axis=1)
+                shift -= np.einsum("rn,rn->r", more, own[owner][:, columns.reshape(-1)])
+                slopes += more
             entries = np.arange(places.size)
             spread = sp.csr_array(
                 (np.ones(places.size), (entries, columns.reshape(-1))),
@@ -258,10 +278,35 @@ class BatchProducts:
             found[source] = found[source] + before if source in found else before
         return shift, list(found.items())
 
-    def followed(self, values: ByValue, met: FloatArray | None, owner: IntArray) -> FloatArray:
+    def steepness(
+        self, values: ByValue, met: FloatArray, owner: IntArray, turns: FloatArray
+    ) -> FloatArray:
+        """Return the derivatives of ``met·v`` by the turns, where sources have ``values``."""
+        return self._turned(values, owner, 2.0 * met, 2.0 * np.abs(met))
+
+    def _turned(self, values: ByValue, owner: IntArray, c: FloatArray, d: FloatArray) -> FloatArray:
+        """Return ``c s (x − m) − d r (y − n)`` of each term, (R, entries · terms)."""
+        node, p, q = self.node, self.node.first.reshape(-1), self.node.second.reshape(-1)
+        x, y = values[node.one][:, p] - self.m[owner][:, p], values[node.other][:, q]
+        spend_entries(x.size, 8)
+        first = np.repeat(c, node.terms, axis=1) * self.s[owner][:, q] * x
+        second = np.repeat(d, node.terms, axis=1) * self.r[owner][:, p]
+        return first - second * (y - self.n[owner][:, q])
+
+    def followed(
+        self,
+        values: ByValue,
+        met: FloatArray | None,
+        owner: IntArray,
+        turns: FloatArray | None = None,
+    ) -> FloatArray:
         node = self.node
         side = -1.0 if met is None else np.where(met > 0, 1.0, -1.0)
         total = self.constant[owner] + side * self.gap[owner]
+        if turns is not None:
+            turned = self._turned(values, owner, np.ones_like(total), side * np.ones_like(total))
+            turned *= 2.0 * turns - 1.0
+            total += turned.reshape(*total.shape, node.terms).sum(axis=2)
         x, y, m, n = values[node.one], values[node.other], self.m[owner], self.n[owner]
         spend_entries(total.size * node.terms, 4)
         for p, q in zip(node.first.T, node.second.T, strict=True):
