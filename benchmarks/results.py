@@ -75,6 +75,7 @@ MADE = {
     "mnist-cnn.onnx": f"{_CNN} mnist-cnn.onnx",
     "mnist-30x2.onnx": f"{_CNN} mnist-30x2.onnx --hidden 30,30 --dense",
     "gtsrb-sota.onnx": "python benchmarks/gtsrb_sota.py gtsrb10.npz gtsrb-sota.onnx",
+    "digits100.npz": "python benchmarks/digit_images.py digits100.npz",
 }
 """The commands that make files which are not in ``SHARED``."""
 

@@ -111,7 +111,7 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
             first = levels[0] if levels else {}
         result = converted(given, kind, _hook(first))
         made = result_data(result, lambda _: READ)
-        _accept_six_digits(data, made)
+        _accept_earlier(data, made)
         if isinstance(result, Importance) and result.still:
             del made["misordered"]  # earlier versions listed features that were held
         if text := difference(data, made):
@@ -119,10 +119,20 @@ def from_data(data: Data, where: str, kind: type[AnyResult]) -> AnyResult:
     return result
 
 
-def _accept_six_digits(data: Data, made: Data) -> None:
-    """Take over into ``made`` the words of ``data`` whose numbers have six digits, as once."""
+_NEW = ("bound_cases", "at_most", "reachable")
+"""What results hold since their last version; where it is absent, it is nothing."""
+
+
+def _accept_earlier(data: Data, made: Data) -> None:
+    """Take over into ``made`` what earlier versions stored otherwise.
+
+    Numbers in ``words`` had six digits, and fields were not yet there.
+    """
     for level in zip(data.get("levels", ()), made.get("levels", ()), strict=True):
-        _accept_six_digits(*level)
+        _accept_earlier(*level)
+    for name in _NEW:
+        if name not in data and not made.get(name, True):
+            del made[name]
     words = data.get("words")
     for name, word in (made.get("words") or {}).items():
         stored = words.get(name) if isinstance(words, dict) else None

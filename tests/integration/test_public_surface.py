@@ -115,6 +115,8 @@ def test_a_result_of_an_earlier_version_is_read_and_stored_again(path: Path) -> 
     if search := before.get("statistics", {}).get("search"):
         search.pop("needed", None)  # of version 0.1 alone
     after = json.loads(found.to_json())
+    for then, here in zip(before.pop("levels", ()), after.get("levels", ()), strict=True):
+        assert {name: here.get(name) for name in then} == then
     assert {name: after.get(name) for name in before} == before
     said = "“(refused|granted)”" if path.parent == OLD else str(found.prediction)
     assert re.search(said, found.sentence())

@@ -38,7 +38,8 @@ def test_a_limit_is_positive(name: str) -> None:
 
 def test_tolerances_are_the_usual_ones_unless_given() -> None:
     tight = Tolerances(feasibility=1e-8)
-    assert (request().tolerances, request(tolerances=tight).tolerances) == (Tolerances(), tight)
+    found = request().search.tolerances, request(tolerances=tight).search.tolerances
+    assert found == (Tolerances(), tight)
 
 
 @pytest.mark.parametrize(
