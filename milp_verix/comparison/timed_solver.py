@@ -230,6 +230,8 @@ class _TimedSession:
         called = self._clock.time.solve_seconds
         with self._timed(*kinds, solves=1, **again):
             result = self._session.minimise(cost if order is None else cost[order], given)
+            if not isinstance(result, solvers.SolveResult):
+                raise TypeError(f"minimise gave {type(result).__name__}, not SolveResult")
         called = self._clock.time.solve_seconds - called
         if order is not None and result.point is not None:
             point = np.empty_like(result.point)

@@ -392,6 +392,12 @@ def test_a_solver_that_raises_leaves_features_of_an_explanation_open(
     assert min(licensed.unknown, raising.unknown) > highs.unknown == 0
     said = f"broken, big_m: broken failed: somewhere inside ({raising.unknown} features)"
     assert said in remarks(found)
+    register(monkeypatch, "broken", lambda *_: None)
+    nothing = compare(network(), X, **options).runs[1]
+    assert nothing.unknown == raising.unknown
+    assert nothing.explanation is not None
+    why = {*nothing.explanation.unknown_reasons.values()}
+    assert why == {"broken failed: minimise gave NoneType, not SolveResult"}
     found = compare(network(), X, substitutes=True, **options)
     assert [run.handed_to for run in found.runs] == ["highs", None, None]
     assert found.runs[0].unknown == 0
