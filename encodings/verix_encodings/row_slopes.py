@@ -377,6 +377,7 @@ class RowSlopes:
         reached = dict(values)
         self._end(0, values)
         read = [layer.source for layer in self.relaxed.layers]
+        read += [one.value - 1 for one in self.relaxed.turned]  # their sources are before them
         last = max(read + [one.value for one in self.relaxed.splits], default=0)
         for value in range(1, last + 1):
             form = self._forms.get(value, self.relaxed.relaxation[value])

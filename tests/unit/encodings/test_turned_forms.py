@@ -126,3 +126,14 @@ def test_steps_on_turns_find_the_best_plane() -> None:
     found = lowered(rows, box, np.full(1, np.inf), np.full(1, -9.0), tuple(range(12)))
     # −x y − x − y is at most 1, at (−1, −1), and the usual plane says 3
     assert found.upper == pytest.approx(1.0)
+
+
+def test_forms_turn_without_splits_at_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_slopes, "splittable", lambda *_: ())
+    rng = np.random.default_rng(0)
+    network, box = turning(rng, TANH)
+    rows = rows_of(network, box, rng, parts=False)
+    assert rows.relaxed.splits == ()
+    rows.extremes(box)
+    for one in rows.relaxed.turned:
+        assert np.any(rows.derivatives()[:, one.places])
