@@ -158,7 +158,8 @@ def _reachable(explanation: Explanation) -> str:
         False: f"no, proven: each explanation{limits} has more",
         None: "not decided: give it more time",
     }
-    asked = f"{most} features" if explanation.costs is None else f"cost {most}"
+    plural = "feature" if explanation.at_most == 1 else "features"
+    asked = f"{most} {plural}" if explanation.costs is None else f"cost {most}"
     return f"{asked}: {answers[explanation.reachable]}"
 
 

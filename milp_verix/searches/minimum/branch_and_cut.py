@@ -217,22 +217,28 @@ class Relaxation:
             low[columns[mine]] = high[columns[mine]] = values[mine]
         return Restriction(low > 0.5, np.flatnonzero(low < high))
 
-    def solve(self, fixings: Fixings, cutoff: float, deadline: Deadline) -> NodeSolution:
-        """Solve with the columns in ``fixings`` fixed, until the bound reaches ``cutoff``."""
+    def solve(
+        self, fixings: Fixings, cutoff: float, deadline: Deadline, enough: float = np.inf
+    ) -> NodeSolution:
+        """Solve with the columns in ``fixings`` fixed, until the bound is ``enough``, or ``cutoff``.
+
+        What the solution fixes, it fixes in sets cheaper than ``cutoff``, whatever is ``enough``.
+        """
+        enough = min(cutoff, enough)
         if self._taken < len(self.pool.constraints):
             self._take()
         ends = self._now.ends(fixings)
         self.lp.set_bounds(*ends)
-        # the LP may stop beyond the cutoff; if its duals do not prove that, it is solved to the end
-        for limit in (cutoff + _BEYOND, np.inf):
+        # the LP may stop beyond what is enough; if its duals do not prove that, it is solved to the end
+        for limit in (enough + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self.lp.solve(limit, deadline, interrupt)
             if result.status is SolveStatus.TIME_LIMIT:
                 return NodeSolution(-np.inf, late=True)
             bound, reduced_costs = self._now.proven(ends, result)
-            if result.status is not SolveStatus.TARGET or bound >= cutoff:
+            if result.status is not SolveStatus.TARGET or bound >= enough:
                 break
-        if bound >= cutoff or result.point is None:
+        if bound >= enough or result.point is None:
             return NodeSolution(bound)
         shares = np.clip(result.point[: self._features.size], 0.0, 1.0)
         nearest = np.round(shares)
@@ -391,7 +397,7 @@ class BranchAndCut:
     def _bounded(self, node: BranchNode, deadline: Deadline) -> list[BranchNode]:
         """Bound a node of an earlier search again, as far as that search; none if it is closed."""
         cutoff, relaxation = self._incumbent.cutoff, self._relaxation
-        solution = relaxation.solve(node.fixings, min(cutoff, self._reached), deadline)
+        solution = relaxation.solve(node.fixings, cutoff, deadline, self._reached)
         if solution.late:
             return [node]
         node = replace(node, bound=max(node.bound, self._attainable(solution.bound)))

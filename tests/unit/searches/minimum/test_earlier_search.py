@@ -209,11 +209,12 @@ def test_whatever_an_earlier_tree_splits_it_covers_every_set(
 
     # all features: no set is known but these
     begun = replace(unproven(problem, tmp_path, 0), scenarios=whole.scenarios)
-    again = minimum(
-        *(net, problem.x), **problem.options, resume=replace(begun, bound_cases=tree(5))
-    )
-    assert again.proven
-    assert again.size == again.lower_bound == fewest(problem)
+    least = fewest(problem)
+    for told in range(least + 2):
+        earlier = replace(begun, bound_cases=tree(5), lower_bound=min(told, count))
+        again = minimum(net, problem.x, **problem.options, resume=earlier)
+        assert again.proven
+        assert again.size == again.lower_bound == least
 
 
 @pytest.mark.parametrize("cases", [("", ""), ("1",), ("1", ""), ("1", "", "", "")])
