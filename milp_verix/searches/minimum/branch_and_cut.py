@@ -220,7 +220,7 @@ class Relaxation:
     def solve(
         self, fixings: Fixings, cutoff: float, deadline: Deadline, enough: float = np.inf
     ) -> NodeSolution:
-        """Solve with the columns in ``fixings`` fixed, until the bound is ``enough``, or ``cutoff``.
+        """Solve with the columns in ``fixings`` fixed, until the bound is ``enough``.
 
         What the solution fixes, it fixes in sets cheaper than ``cutoff``, whatever is ``enough``.
         """
@@ -229,7 +229,7 @@ class Relaxation:
             self._take()
         ends = self._now.ends(fixings)
         self.lp.set_bounds(*ends)
-        # the LP may stop beyond what is enough; if its duals do not prove that, it is solved to the end
+        # the LP may stop beyond that; if its duals do not prove that, it is solved to the end
         for limit in (enough + _BEYOND, np.inf):
             with deferred_interrupt() as interrupt:
                 result = self.lp.solve(limit, deadline, interrupt)

@@ -188,3 +188,20 @@ def test_a_relaxation_out_of_time_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     solution = drawn.relaxation.solve(NO_FIXINGS, np.inf, NO_LIMIT)
     assert (solution.late, solution.bound, solution.selection) == (True, -np.inf, None)
     drawn.relaxation.close()
+
+
+def test_a_bound_that_is_enough_fixes_no_more(tmp_path: Path) -> None:
+    open_ = fixed = 0
+    for seed in range(60):
+        drawn = _drawn(seed, tmp_path)
+        usual = drawn.relaxation.solve(NO_FIXINGS, drawn.cutoff, NO_LIMIT)
+        enough = usual.bound + 1e-3
+        if usual.selection is None or enough >= drawn.cutoff:
+            continue
+        early = drawn.relaxation.solve(NO_FIXINGS, drawn.cutoff, NO_LIMIT, enough)
+        # all that a bound just above this one fixes is free up to the cutoff
+        sooner = drawn.relaxation.solve(NO_FIXINGS, enough, NO_LIMIT)
+        assert early.fixings[0].tolist() == usual.fixings[0].tolist()
+        open_ += 1
+        fixed += sooner.fixings[0].size > usual.fixings[0].size
+    assert min(open_, fixed) > 5
