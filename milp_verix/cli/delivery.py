@@ -99,9 +99,10 @@ class Continued:
             return cls()
         with suppress(InputError, OSError, KeyError):  # the search refuses the file
             if path.samefile(resumed):
-                from milp_verix.results.json_format import KINDS, load, read_data
+                from milp_verix.results.json_format import KINDS, from_data, read_data
 
-                return cls(load(path, KINDS[read_data(path)[0]["kind"]]))
+                data, where = read_data(path)
+                return cls(from_data(data, where, KINDS[data["kind"]]))
         return cls()
 
     def loses(self, found: Any) -> bool:
@@ -114,16 +115,14 @@ class Continued:
         before = self.before
         if type(found) is not type(before) or not hasattr(before, "cost"):
             return False
-        same = all(getattr(found, n, 0) == getattr(before, n, 0) for n in ("costs", *_SETS))
+        objective = ("costs", "must", "must_not")
+        same = all(getattr(found, name, 0) == getattr(before, name, 0) for name in objective)
         (bound, cost), (reached, paid) = ends(found), ends(before)
         return same and (bound < reached or cost > paid)
 
     def better(self, found: Any) -> Any:
         """Return what the file is to hold: what it held where ``found`` loses some of it."""
         return self.before if self.loses(found) else found
-
-
-_SETS = ("must", "must_not")
 
 
 @dataclass(frozen=True, kw_only=True)
